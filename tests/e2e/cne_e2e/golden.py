@@ -1,0 +1,110 @@
+"""Plain Spark's answers, made in a process of its own (no Comet jar in it) and cached by everything that decides them.
+
+    python -m cne_e2e.golden tpch <scale factor> [--ansi true|false] [--fresh]     # prints seconds per query as JSON
+"""
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from . import paths, queries, session
+from .compare import Answer
+
+
+def key(*parts: str) -> str:
+    """Name of a cached answer: the hash of whatever decides it."""
+    return hashlib.sha256("\0".join((paths.SPARK_VERSION,) + parts).encode()).hexdigest()[:24]
+
+
+def with_limits(spark, df) -> Answer:
+    """Spark's answer with what is needed to judge another engine's: the ORDER BY columns and, under LIMIT, all rows."""
+    got = session.answer(df)
+    root = plan = df._jdf.queryExecution().analyzed()
+    with_cte = root.nodeName() == "WithCTE"
+    if with_cte:
+        plan = root.plan()
+    limited = False
+    while plan.nodeName() in ("GlobalLimit", "LocalLimit"):
+        limited, plan = True, plan.children().head()
+    if limited:
+        whole = root.copy(plan, root.cteDefs()) if with_cte else plan
+        unlimited = spark._jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, whole)
+        from pyspark.sql import DataFrame
+
+        got.unlimited = session.answer(DataFrame(unlimited, spark)).rows
+    output = plan.output()
+    ids = [output.apply(i).exprId() for i in range(output.size())]
+    # ORDER BY columns that are not in the output sit below a projection that drops them; those that are keep their ids.
+    while plan.nodeName() == "Project":
+        plan = plan.children().head()
+    if plan.nodeName() == "Sort" and getattr(plan, "global")():
+        for i in range(plan.order().size()):
+            expr = plan.order().apply(i).child()
+            at = [c for c, one in enumerate(ids) if expr.nodeName() == "AttributeReference" and one.equals(expr.exprId())]
+            if not at:
+                # What follows is ordered only within equal values of a key that cannot be seen.
+                break
+            got.order.append(at[0])
+    return got
+
+
+def path_of(scale: str, ansi: str, text: str) -> Path:
+    """File of one cached TPC-H answer. The generator is reproducible: its version and the scale stand for the data."""
+    return paths.CACHE / "golden" / f"{key('tpchgen 4.0.0', scale, ansi, text)}.json"
+
+
+def load(file: Path) -> Answer:
+    """Reads a cached answer."""
+    return Answer(**json.loads(file.read_text()))
+
+
+def store(file: Path, value: Answer) -> None:
+    """Writes an answer so that a reader never sees half of it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(f".{time.monotonic_ns()}.part")
+    part.write_text(json.dumps(vars(value)))
+    part.rename(file)
+
+
+def tpch_answers(scale: str, ansi: str = "true", fresh: bool = False) -> tuple[dict[str, Answer], dict[str, float]]:
+    """Plain Spark's 22 answers, and the seconds each took when it was run now (`fresh`, or nothing was cached)."""
+    texts = queries.tpch()
+    files = {name: path_of(scale, ansi, text) for name, text in texts.items()}
+    seconds = {}
+    if fresh or not all(f.exists() for f in files.values()):
+        command = [sys.executable, "-m", "cne_e2e.golden", "tpch", scale, "--ansi", ansi] + (["--fresh"] if fresh else [])
+        out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=paths.ROOT / "tests" / "e2e")
+        seconds = json.loads(out.stdout.splitlines()[-1])
+    return {name: load(file) for name, file in files.items()}, seconds
+
+
+def main() -> None:
+    """Makes the TPC-H answers."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", choices=["tpch"])
+    parser.add_argument("scale")
+    parser.add_argument("--ansi", default="true", choices=["true", "false"])
+    parser.add_argument("--fresh", action="store_true", help="run also what is cached")
+    args = parser.parse_args()
+    spark = session.classic({"spark.sql.ansi.enabled": args.ansi})
+    if spark.version != paths.SPARK_VERSION:
+        raise SystemExit(f"golden answers are Spark {paths.SPARK_VERSION}'s, this is {spark.version}")
+    session.tpch_views(spark, args.scale)
+    seconds = {}
+    for name, text in queries.tpch().items():
+        file = path_of(args.scale, args.ansi, text)
+        if args.fresh or not file.exists():
+            start = time.monotonic()
+            spark.sql(text).collect()
+            seconds[name] = time.monotonic() - start
+            store(file, with_limits(spark, spark.sql(text)))
+            print(f"plain Spark: {name} {seconds[name]:.2f} s", file=sys.stderr, flush=True)
+    print(json.dumps(seconds))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
