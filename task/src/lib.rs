@@ -1,0 +1,18 @@
+//! What scheduler and executors agree on through Ballista: the physical codec, the session's options, the exchange node, task failures as
+//! text, error codes, tickets. Nothing here schedules or executes.
+
+//CODEC pub mod codec;
+pub mod codes;
+pub mod exchange;
+pub mod failure;
+pub mod options;
+pub mod scope;
+
+//CODEC pub use codec::CometCodec;
+pub use exchange::ExchangeExec;
+pub use options::{GRPC_MESSAGE_BYTES, QueryOptions, session_config};
+pub use scope::{TaskIdentity, TaskScope};
+
+/// The pseudo executor to which the scheduler attributes every successful task: it stands for the object store, is always registered, and
+/// never dies, so that the loss of a real executor takes no finished work along.
+pub const OBJECT_STORE_EXECUTOR_ID: &str = "comet-object-store";

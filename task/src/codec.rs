@@ -1,0 +1,71 @@
+//! Carries our nodes in Ballista's serialized plans, beside Ballista's own.
+
+use std::sync::Arc;
+
+use ballista_core::serde::BallistaPhysicalExtensionCodec;
+use cne_fragment::CometFragmentExec;
+use cne_proto::v1::{ExchangeNode, FragmentNode};
+use datafusion::{
+    error::{DataFusionError, Result},
+    execution::TaskContext,
+    physical_plan::ExecutionPlan,
+};
+use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
+use prost::Message;
+
+use crate::ExchangeExec;
+
+// Ballista's codec writes protobuf, whose first byte is a small field tag: these prefixes cannot be confused with it.
+const FRAGMENT: &[u8] = b"\xffCNE\x01F";
+const EXCHANGE: &[u8] = b"\xffCNE\x01X";
+
+/// The physical codec of scheduler and executors: `CometFragmentExec` and [`ExchangeExec`] behind a prefix, everything else by Ballista's.
+/// Children are carried by datafusion-proto beside these bytes.
+#[derive(Debug, Default)]
+pub struct CometCodec {
+    ballista: BallistaPhysicalExtensionCodec,
+}
+
+impl PhysicalExtensionCodec for CometCodec {
+    fn try_decode(
+        &self,
+        buf: &[u8],
+        inputs: &[Arc<dyn ExecutionPlan>],
+        context: &TaskContext,
+        converter: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if let Some(body) = buf.strip_prefix(FRAGMENT) {
+            let node = FragmentNode::decode(body).map_err(external)?;
+            return Ok(Arc::new(CometFragmentExec::try_new(node, inputs.to_vec())?));
+        }
+        if let Some(body) = buf.strip_prefix(EXCHANGE) {
+            let node = ExchangeNode::decode(body).map_err(external)?;
+            let [child] = inputs else {
+                return Err(DataFusionError::Plan(format!("an exchange has one input, got {}", inputs.len())));
+            };
+            return Ok(Arc::new(ExchangeExec::new(node, Arc::clone(child))));
+        }
+        self.ballista.try_decode(buf, inputs, context, converter)
+    }
+
+    fn try_encode(
+        &self,
+        node: Arc<dyn ExecutionPlan>,
+        buf: &mut Vec<u8>,
+        converter: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<()> {
+        if let Some(fragment) = node.downcast_ref::<CometFragmentExec>() {
+            buf.extend_from_slice(FRAGMENT);
+            return fragment.node().encode(buf).map_err(external);
+        }
+        if let Some(exchange) = node.downcast_ref::<ExchangeExec>() {
+            buf.extend_from_slice(EXCHANGE);
+            return exchange.node().encode(buf).map_err(external);
+        }
+        self.ballista.try_encode(node, buf, converter)
+    }
+}
+
+fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}

@@ -1,0 +1,124 @@
+//! The session of a query: Ballista's and DataFusion's settings as the pool needs them, and our own options beside them.
+
+use std::{any::Any, collections::BTreeMap};
+
+use ballista_core::extension::SessionConfigExt;
+use datafusion::{
+    config::{ConfigEntry, ConfigExtension, ExtensionOptions},
+    error::{DataFusionError, Result},
+    prelude::SessionConfig,
+};
+
+/// Largest gRPC message between scheduler and executors, in bytes. A launch message carries every new task of one executor; Ballista
+/// removes an executor to which it could not be sent.
+pub const GRPC_MESSAGE_BYTES: usize = 256 << 20;
+
+/// What every task of a query has to know. Travels in Ballista's task properties under the prefix `comet.`.
+///
+/// Written by hand: the entries of DataFusion's `extensions_options!` carry no prefix, and Ballista would drop them on the way.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QueryOptions {
+    /// The driver's id of the query (UUID).
+    pub query_id: String,
+    /// W3C trace context of the query's span; may be empty.
+    pub traceparent: String,
+    /// Settings of the Spark session that an execution may read, by key.
+    pub config: BTreeMap<String, String>,
+}
+
+impl QueryOptions {
+    /// The options of the query that `config` belongs to; the defaults when it carries none.
+    pub fn of(config: &SessionConfig) -> Self {
+        config.options().extensions.get::<Self>().cloned().unwrap_or_default()
+    }
+
+    /// Sets these options on a session.
+    pub fn apply_to(self, config: SessionConfig) -> SessionConfig {
+        config.with_option_extension(self)
+    }
+}
+
+impl ConfigExtension for QueryOptions {
+    const PREFIX: &'static str = "comet";
+}
+
+impl ExtensionOptions for QueryOptions {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        match key {
+            "query_id" => self.query_id = value.to_owned(),
+            "traceparent" => self.traceparent = value.to_owned(),
+            "config" if value.is_empty() => self.config.clear(),
+            "config" => self.config = serde_json::from_str(value).map_err(|e| DataFusionError::External(Box::new(e)))?,
+            _ => return Err(DataFusionError::Configuration(format!("no such option: comet.{key}"))),
+        }
+        Ok(())
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        // A map of strings always serializes.
+        let config = serde_json::to_string(&self.config).unwrap_or_default();
+        [("query_id", self.query_id.clone()), ("traceparent", self.traceparent.clone()), ("config", config)]
+            .into_iter()
+            .map(|(key, value)| ConfigEntry {
+                key: format!("{}.{key}", Self::PREFIX),
+                value: Some(value),
+                description: "set by comet-scheduler for each query",
+            })
+            .collect()
+    }
+}
+
+/// The session every query starts from, on the scheduler and (as Ballista's config producer) on the executors.
+pub fn session_config() -> SessionConfig {
+    SessionConfig::new_with_ballista()
+        .with_option_extension(QueryOptions::default())
+        .with_batch_size(8192)
+        // A fragment has one partition; what is partitioned is decided by the stage graph alone.
+        .with_target_partitions(1)
+        .with_round_robin_repartition(false)
+        .with_information_schema(false)
+        .with_collect_statistics(false)
+        // One partition per task, as in Spark: a retry repeats one partition.
+        .set_str("ballista.scheduler.max_partitions_per_task", "1")
+        .set_str("ballista.client.grpc_max_message_size", &GRPC_MESSAGE_BYTES.to_string())
+        .set_str("ballista.planner.adaptive.enabled", "false")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_survive_the_way_ballista_sends_them() {
+        let config = BTreeMap::from([("spark.sql.ansi.enabled".to_owned(), "a=\"b\"\n".to_owned())]);
+        let sent = QueryOptions { query_id: "q".into(), traceparent: "00-1-2-01".into(), config };
+        let pairs = sent.clone().apply_to(session_config());
+        let mut received = session_config();
+        use ballista_core::extension::SessionConfigHelperExt;
+        for pair in pairs.to_key_value_pairs() {
+            received = received.update_from_key_value_pair(&[pair]);
+        }
+        assert_eq!(QueryOptions::of(&received), sent);
+    }
+
+    #[test]
+    fn one_partition_per_task() {
+        use ballista_core::extension::SessionConfigHelperExt;
+        let pairs = session_config().to_key_value_pairs();
+        let of = |key: &str| pairs.iter().find(|p| p.key == key).and_then(|p| p.value.clone());
+        assert_eq!(of("ballista.scheduler.max_partitions_per_task").as_deref(), Some("1"));
+        assert_eq!(of("datafusion.optimizer.enable_round_robin_repartition").as_deref(), Some("false"));
+    }
+}
