@@ -1,0 +1,91 @@
+# What can be done here: `./justw --list`. Downloads and builds go to $CNE_CACHE (~/.cache/cne), nothing into the checkout
+# but driver/target.
+
+export CNE_CACHE := env("CNE_CACHE", home_directory() / ".cache/cne")
+export CARGO_TARGET_DIR := env("CARGO_TARGET_DIR", CNE_CACHE / "target")
+export PYTHONPATH := justfile_directory() / "tests/e2e"
+# Which build of the binaries `up`, `tpch-matrix` and `kill-one` run: debug or release.
+export CNE_PROFILE := env("CNE_PROFILE", "debug")
+python := CNE_CACHE / "venv/bin/python"
+sf := env("SF", "")
+
+[private]
+default:
+    @just --list
+
+# linker, Python environment with PySpark, Comet jar (idempotent)
+setup:
+    @tools/setup
+
+# scheduler and executor binaries of CNE_PROFILE
+[private]
+binaries:
+    tools/build-binaries
+
+# the shaded driver jar, without its tests
+[private]
+driver:
+    tools/build-driver
+
+# 22 TPC-H queries through the pool and on plain Spark (SF=1 for more); about half an hour cold on 2 cores (release build)
+demo: setup
+    @echo "== release build: about half an hour on 2 cores the first time, seconds afterwards" >&2
+    CNE_PROFILE=release tools/build-binaries
+    tools/build-driver
+    CNE_PROFILE=release {{python}} -m cne_e2e.tpch --scale {{ if sf == "" { "0.1" } else { sf } }}
+
+# every test (debug build)
+test: setup
+    tools/test
+
+# start a local pool that stays: one scheduler, two executors
+up *args: setup binaries driver
+    @{{python}} -m cne_e2e.pool up {{args}}
+
+# stop the local pool
+down:
+    @{{python}} -m cne_e2e.pool down
+
+# is the local pool up, and what do its processes say of themselves
+status:
+    @{{python}} -m cne_e2e.pool status
+
+# a PySpark shell attached to the local pool
+spark scale="0.01":
+    @{{python}} -m cne_e2e.shell {{scale}}
+
+# a Spark Connect server attached to the local pool
+connect port="15002":
+    @{{python}} -m cne_e2e.connect serve --port {{port}}
+
+# TPC-H under default settings, AQE off, ANSI off, no broadcast joins, Spark Connect; last line `N/N equal`
+tpch-matrix *args: setup binaries driver
+    {{python}} -m cne_e2e.matrix --scale {{ if sf == "" { "0.01" } else { sf } }} {{args}}
+
+# kill -9 one of two executors in the middle of TPC-H queries, `runs` times
+kill-one runs="20" *args: setup binaries driver
+    {{python}} -m cne_e2e.kill_one {{runs}} --scale {{ if sf == "" { "0.1" } else { sf } }} {{args}}
+
+# plain Spark's answers to the semantics cases, made again
+golden: setup
+    {{python}} -m cne_e2e.semantics golden
+
+# the semantics cases on the pool against plain Spark
+semantics *args: setup binaries driver
+    {{python}} -m cne_e2e.semantics run {{args}}
+
+# TPC-H at scale 1 on the pool, Spark, Comet in Spark, Sail and DuckDB; writes docs/performance.md
+bench-quick *args:
+    tools/setup peers
+    CNE_PROFILE=release tools/build-binaries
+    tools/build-driver
+    CNE_PROFILE=release {{python}} -m cne_e2e.bench --scale {{ if sf == "" { "1" } else { sf } }} {{args}}
+
+# format everything
+fmt:
+    cargo fmt --all
+    tools/driver-format apply
+
+# formatting, lints and documentation, warnings are errors
+lint: setup
+    tools/lint
