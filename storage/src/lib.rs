@@ -1,0 +1,37 @@
+//! Object stores, and the outputs of tasks in them.
+//!
+//! One map task writes one immutable data object and publishes it by one conditional create of a commit record: the first attempt wins,
+//! a later one deletes its own data and learns who won. A local directory and S3 are one code path (`object_store`).
+//!
+//! * [`ShuffleStore`] is the entrance: [`ShuffleStore::writer`], [`ShuffleStore::record`], [`ShuffleStore::read`], deletion.
+//! * [`ShuffleWriter`] gathers rows per bucket within the task's memory pool and spills through the task's disk manager.
+//! * [`open_store`] turns a storage URL into a store and a prefix.
+//! * [`ExecutorObjectStores`] is the registry that scans read through: `file:` under configured roots, S3 per bucket, nothing else.
+//!
+//! Results are map outputs with one bucket.
+
+mod cache;
+mod encode;
+mod error;
+mod gather;
+mod key;
+mod open;
+mod partition;
+mod reader;
+mod registry;
+mod retry;
+mod rooted;
+mod spill;
+mod store;
+mod upload;
+mod writer;
+
+pub use encode::Compression;
+pub use error::StoreError;
+pub use key::{MapOutputId, TaskAttempt};
+pub use open::open_store;
+pub use partition::{PartitionedBatch, partition_batch};
+pub use registry::{AccessError, ExecutorObjectStores};
+pub use retry::RetryPolicy;
+pub use store::{Committed, ShuffleStore, StoredRecord};
+pub use writer::{ShuffleWriter, WriterOptions};

@@ -1,0 +1,61 @@
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::{MapOutputId, StoredRecord};
+
+/// Commit records that were read lately: every bucket of a map output is read by another task, often on the same executor.
+#[derive(Debug)]
+pub(crate) struct RecordCache {
+    capacity: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    entries: HashMap<MapOutputId, (u64, Arc<StoredRecord>)>,
+    by_age: BTreeMap<u64, MapOutputId>,
+    clock: u64,
+}
+
+impl RecordCache {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { capacity, state: Mutex::default() }
+    }
+
+    pub(crate) fn get(&self, id: &MapOutputId) -> Option<Arc<StoredRecord>> {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let (age, record) = state.entries.get_mut(id)?;
+        state.clock += 1;
+        state.by_age.remove(age);
+        *age = state.clock;
+        state.by_age.insert(state.clock, id.clone());
+        Some(Arc::clone(record))
+    }
+
+    pub(crate) fn insert(&self, id: MapOutputId, record: Arc<StoredRecord>) {
+        let mut state = self.state.lock();
+        state.clock += 1;
+        let age = state.clock;
+        if let Some((old, _)) = state.entries.insert(id.clone(), (age, record)) {
+            state.by_age.remove(&old);
+        }
+        state.by_age.insert(age, id);
+        while state.entries.len() > self.capacity {
+            match state.by_age.pop_first() {
+                Some((_, oldest)) => state.entries.remove(&oldest),
+                None => break,
+            };
+        }
+    }
+
+    /// Forgets what a deletion made untrue.
+    pub(crate) fn forget(&self, gone: impl Fn(&MapOutputId) -> bool) {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        state.entries.retain(|id, _| !gone(id));
+        state.by_age.retain(|_, id| !gone(id));
+    }
+}

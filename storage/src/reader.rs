@@ -1,0 +1,211 @@
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::buffer::Buffer;
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+use arrow::ipc::reader::StreamDecoder;
+use arrow::ipc::root_as_message;
+use bytes::{Bytes, BytesMut};
+use cne_proto::v1::BucketRange;
+use crc32fast::Hasher;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{Error, ObjectStoreExt};
+
+use crate::retry::refused;
+use crate::store::lost;
+use crate::{MapOutputId, ShuffleStore, StoreError, StoredRecord};
+
+/// Bytes per request. Up to this size a bucket is checked before any row of it is handed out.
+const BLOCK: u64 = 4 << 20;
+
+/// Opens one bucket of a committed output.
+pub(crate) async fn read_bucket(
+    store: &ShuffleStore,
+    id: &MapOutputId,
+    stored: &Arc<StoredRecord>,
+    bucket: u32,
+) -> Result<SendableRecordBatchStream, StoreError> {
+    let record = &stored.record;
+    let num_buckets = record.buckets.len();
+    let range = record.buckets.get(bucket as usize).cloned().ok_or(StoreError::NoSuchBucket { bucket, num_buckets })?;
+    let schema = Arc::clone(&stored.schema);
+    if range.length == 0 {
+        return Ok(adapt(Arc::clone(&schema), futures::stream::empty().boxed()));
+    }
+    let source = Source { store: store.clone(), id: id.clone(), path: store.locate(&record.data_key) };
+    let key = record.data_key.clone();
+    let decode = Decode::new(key.clone(), Arc::clone(&schema), &range);
+    if range.length <= BLOCK {
+        let block = source.block(range.offset, range.offset + range.length).await?;
+        if crc32fast::hash(&block) != range.checksum {
+            return Err(StoreError::Corrupt { key, what: format!("the checksum of bucket {bucket} is wrong") });
+        }
+        return Ok(adapt(schema, decode.run(futures::stream::once(async { Ok(block) }).boxed())));
+    }
+    let (start, end) = (range.offset, range.offset + range.length);
+    let blocks = (start..end).step_by(BLOCK as usize).map(move |from| (from, (from + BLOCK).min(end)));
+    let blocks = futures::stream::iter(blocks).map(move |(from, to)| {
+        let source = source.clone();
+        async move { source.block(from, to).await }
+    });
+    // One block is fetched while the one before is decoded.
+    Ok(adapt(schema, decode.run(blocks.buffered(2).boxed())))
+}
+
+fn adapt(schema: SchemaRef, batches: BoxStream<'static, Result<RecordBatch, StoreError>>) -> SendableRecordBatchStream {
+    Box::pin(RecordBatchStreamAdapter::new(schema, batches.map_err(Into::into)))
+}
+
+/// Where a bucket's bytes come from.
+#[derive(Clone)]
+struct Source {
+    store: ShuffleStore,
+    id: MapOutputId,
+    path: Path,
+}
+
+impl Source {
+    async fn block(&self, from: u64, to: u64) -> Result<Bytes, StoreError> {
+        let store = self.store.object_store();
+        match self.store.retry().run("read", &self.path, || store.get_range(&self.path, from..to)).await? {
+            Ok(bytes) if bytes.len() as u64 == to - from => Ok(bytes),
+            Ok(_) => Err(StoreError::Corrupt { key: self.path.to_string(), what: "the object is shorter than its record says".to_string() }),
+            Err(Error::NotFound { .. }) => Err(lost(&self.id, "no data object")),
+            Err(source) => Err(refused("read", &self.path, source)),
+        }
+    }
+}
+
+/// Turns the bytes of a bucket into batches, one message at a time, and compares checksum and number of rows at the end.
+struct Decode {
+    key: String,
+    schema: SchemaRef,
+    checksum: u32,
+    rows: u64,
+    hasher: Hasher,
+    decoder: StreamDecoder,
+    /// Bytes not yet decoded: less than a message when the next block is asked for.
+    pending: Bytes,
+    blocks: BoxStream<'static, Result<Bytes, StoreError>>,
+}
+
+impl Decode {
+    fn new(key: String, schema: SchemaRef, range: &BucketRange) -> Self {
+        Self {
+            key,
+            schema,
+            checksum: range.checksum,
+            rows: range.rows,
+            hasher: Hasher::new(),
+            decoder: StreamDecoder::new(),
+            pending: Bytes::new(),
+            blocks: futures::stream::empty().boxed(),
+        }
+    }
+
+    fn run(mut self, blocks: BoxStream<'static, Result<Bytes, StoreError>>) -> BoxStream<'static, Result<RecordBatch, StoreError>> {
+        self.blocks = blocks;
+        futures::stream::try_unfold(self, |mut decode| async move { Ok(decode.next().await?.map(|batch| (batch, decode))) }).boxed()
+    }
+
+    fn corrupt(&self, what: &str) -> StoreError {
+        StoreError::Corrupt { key: self.key.clone(), what: what.to_string() }
+    }
+
+    async fn next(&mut self) -> Result<Option<RecordBatch>, StoreError> {
+        loop {
+            let framed = frame(&self.pending).map_err(|source| self.codec(source))?;
+            if let Some(frame) = framed {
+                let bytes = self.pending.split_to(frame.length);
+                if let Some(batch) = self.decode(bytes).map_err(|source| self.codec(source))? {
+                    return self.check(batch).map(Some);
+                }
+                if frame.end_of_stream {
+                    // Spilled parts of a bucket are streams of their own, one behind the other.
+                    self.decoder = StreamDecoder::new();
+                }
+                continue;
+            }
+            match self.blocks.try_next().await? {
+                Some(block) => {
+                    self.hasher.update(&block);
+                    self.pending = join(std::mem::take(&mut self.pending), block);
+                }
+                None => return self.end().map(|()| None),
+            }
+        }
+    }
+
+    fn decode(&mut self, bytes: Bytes) -> Result<Option<RecordBatch>, ArrowError> {
+        let mut buffer = Buffer::from(bytes);
+        let mut decoded = None;
+        // A message without a body is decoded when the next one comes: at most one batch per message, then.
+        while !buffer.is_empty() {
+            decoded = self.decoder.decode(&mut buffer)?.or(decoded);
+        }
+        Ok(decoded)
+    }
+
+    fn check(&mut self, batch: RecordBatch) -> Result<RecordBatch, StoreError> {
+        if batch.schema_ref().fields() != self.schema.fields() {
+            return Err(self.corrupt("the schema of the rows differs from the record's"));
+        }
+        match self.rows.checked_sub(batch.num_rows() as u64) {
+            Some(rest) => self.rows = rest,
+            None => return Err(self.corrupt("there are more rows than the record says")),
+        }
+        Ok(batch)
+    }
+
+    fn end(&mut self) -> Result<(), StoreError> {
+        if std::mem::take(&mut self.hasher).finalize() != self.checksum {
+            return Err(self.corrupt("the checksum is wrong"));
+        }
+        if !self.pending.is_empty() || self.rows != 0 {
+            return Err(self.corrupt("there are fewer rows than the record says"));
+        }
+        Ok(())
+    }
+
+    fn codec(&self, source: ArrowError) -> StoreError {
+        StoreError::Codec { key: self.key.clone(), source }
+    }
+}
+
+fn join(pending: Bytes, block: Bytes) -> Bytes {
+    if pending.is_empty() {
+        return block;
+    }
+    let mut joined = BytesMut::with_capacity(pending.len() + block.len());
+    joined.extend_from_slice(&pending);
+    joined.extend_from_slice(&block);
+    joined.freeze()
+}
+
+struct Frame {
+    length: usize,
+    end_of_stream: bool,
+}
+
+/// The first whole message at the start of `bytes`; `None` when more bytes are needed. The decoder cannot be asked where a stream ends.
+fn frame(bytes: &[u8]) -> Result<Option<Frame>, ArrowError> {
+    let Some((header, rest)) = bytes.split_first_chunk::<8>() else { return Ok(None) };
+    let [c0, c1, c2, c3, s0, s1, s2, s3] = *header;
+    if [c0, c1, c2, c3] != [0xff; 4] {
+        return Err(ArrowError::IpcError("a message does not start with the continuation marker".to_string()));
+    }
+    let metadata_length = u32::from_le_bytes([s0, s1, s2, s3]) as usize;
+    if metadata_length == 0 {
+        return Ok(Some(Frame { length: 8, end_of_stream: true }));
+    }
+    let Some(metadata) = rest.get(..metadata_length) else { return Ok(None) };
+    let message = root_as_message(metadata).map_err(|error| ArrowError::IpcError(format!("a message has no readable header: {error}")))?;
+    let body = usize::try_from(message.bodyLength()).map_err(|_| ArrowError::IpcError("a message has a negative length".to_string()))?;
+    let length = 8 + metadata_length + body;
+    Ok((bytes.len() >= length).then_some(Frame { length, end_of_stream: false }))
+}

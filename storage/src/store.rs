@@ -1,0 +1,210 @@
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use cne_proto::v1::CommitRecord;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use prost::Message;
+
+use crate::cache::RecordCache;
+use crate::encode::schema_from_message;
+use crate::key::{FAN_OUT, check_job_id, locate};
+use crate::retry::refused;
+use crate::{MapOutputId, RetryPolicy, ShuffleWriter, StoreError, TaskAttempt, WriterOptions, reader};
+
+/// Commit records kept in memory per process.
+const CACHED_RECORDS: usize = 16_384;
+/// Deletions and listings at the same time.
+const CONCURRENT_DELETES: usize = 8;
+
+/// The committed outputs of tasks below one prefix of an object store. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ShuffleStore {
+    store: Arc<dyn ObjectStore>,
+    prefix: Path,
+    retry: RetryPolicy,
+    cache: Arc<RecordCache>,
+}
+
+/// A commit record as it lies in the store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredRecord {
+    /// The winning attempt's record.
+    pub record: CommitRecord,
+    /// CRC-32 of the stored bytes: what a consumer notes as `MapOutputInput.commit_checksum`.
+    pub checksum: u32,
+    /// Schema of the rows.
+    pub schema: SchemaRef,
+}
+
+/// The outcome of a commit: either way the output of the map partition is now known.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    /// Whether this attempt's record is the published one.
+    pub won: bool,
+    /// The published record: another attempt's when `won` is false.
+    pub stored: Arc<StoredRecord>,
+}
+
+impl ShuffleStore {
+    /// Uses `prefix` of `store`; see [`crate::open_store`].
+    pub fn new(store: Arc<dyn ObjectStore>, prefix: Path) -> Self {
+        Self { store, prefix, retry: RetryPolicy::default(), cache: Arc::new(RecordCache::new(CACHED_RECORDS)) }
+    }
+
+    /// Replaces how transient answers are retried.
+    pub fn with_retry(mut self, retry: RetryPolicy) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    pub(crate) fn object_store(&self) -> &Arc<dyn ObjectStore> {
+        &self.store
+    }
+
+    pub(crate) fn retry(&self) -> RetryPolicy {
+        self.retry
+    }
+
+    pub(crate) fn locate(&self, key: &str) -> Path {
+        locate(&self.prefix, key)
+    }
+
+    /// Starts the output of one task attempt. Memory comes from the task's pool, spill files from its disk manager.
+    pub fn writer(
+        &self,
+        id: MapOutputId,
+        attempt: TaskAttempt,
+        schema: SchemaRef,
+        num_buckets: usize,
+        context: &TaskContext,
+        options: WriterOptions,
+    ) -> Result<ShuffleWriter, StoreError> {
+        ShuffleWriter::try_new(self.clone(), id, attempt, schema, num_buckets, context, options)
+    }
+
+    /// Publishes a record by one conditional create. The first wins; for a later one the winner's record comes back, and the caller's data
+    /// object is deleted.
+    pub async fn commit(&self, record: CommitRecord) -> Result<Committed, StoreError> {
+        let id = MapOutputId::new(&record.job_id, record.stage_id, record.map_partition);
+        let path = self.locate(&id.commit_key()?);
+        let payload = PutPayload::from(record.encode_to_vec());
+        let create = || self.store.put_opts(&path, payload.clone(), PutMode::Create.into());
+        match self.retry.run("commit", &path, create).await {
+            Ok(Ok(_)) => {
+                let stored = Arc::new(decode_record(&id, &path, &record.encode_to_vec())?);
+                self.cache.insert(id, Arc::clone(&stored));
+                Ok(Committed { won: true, stored })
+            }
+            // The create of our own first try may have arrived although its answer did not: who won is in the record, not in the answer.
+            Ok(Err(Error::AlreadyExists { .. } | Error::Precondition { .. })) => self.settle(&id, record).await,
+            Ok(Err(source)) => Err(refused("commit", &path, source)),
+            Err(unanswered) => match self.record(&id).await {
+                Ok(_) => self.settle(&id, record).await,
+                Err(_) => Err(unanswered),
+            },
+        }
+    }
+
+    async fn settle(&self, id: &MapOutputId, ours: CommitRecord) -> Result<Committed, StoreError> {
+        let stored = self.record(id).await?;
+        let won = stored.record == ours;
+        if !won && !ours.data_key.is_empty() {
+            self.delete_data(&ours.data_key).await;
+        }
+        Ok(Committed { won, stored })
+    }
+
+    /// Removes data that no record refers to. A failure costs space only, until the job is deleted.
+    pub(crate) async fn delete_data(&self, data_key: &str) {
+        let path = self.locate(data_key);
+        match self.retry.run("delete", &path, || self.store.delete(&path)).await {
+            Ok(Ok(()) | Err(Error::NotFound { .. })) => {}
+            Ok(Err(error)) => tracing::warn!(key = %path, %error, "data of an attempt that lost is not deleted"),
+            Err(error) => tracing::warn!(key = %path, %error, "data of an attempt that lost is not deleted"),
+        }
+    }
+
+    /// The published record of a map output; [`StoreError::LostOutput`] when there is none.
+    pub async fn record(&self, id: &MapOutputId) -> Result<Arc<StoredRecord>, StoreError> {
+        let path = self.locate(&id.commit_key()?);
+        if let Some(stored) = self.cache.get(id) {
+            return Ok(stored);
+        }
+        let read = || async { self.store.get(&path).await?.bytes().await };
+        let bytes = match self.retry.run("read commit", &path, read).await? {
+            Ok(bytes) => bytes,
+            Err(Error::NotFound { .. }) => return Err(lost(id, "no commit record")),
+            Err(source) => return Err(refused("read commit", &path, source)),
+        };
+        let stored = Arc::new(decode_record(id, &path, &bytes)?);
+        self.cache.insert(id.clone(), Arc::clone(&stored));
+        Ok(stored)
+    }
+
+    /// The rows of one bucket. A small bucket is checked against its checksum before its first row is handed out, a large one is streamed
+    /// and fails at its end. The stream's errors are [`StoreError`]s, see [`StoreError::find`].
+    pub async fn read(&self, id: &MapOutputId, bucket: u32) -> Result<SendableRecordBatchStream, StoreError> {
+        let stored = self.record(id).await?;
+        reader::read_bucket(self, id, &stored, bucket).await
+    }
+
+    /// Removes all outputs of a job and says how many objects that were. What is already gone is no error.
+    pub async fn delete_job(&self, job_id: &str) -> Result<u64, StoreError> {
+        check_job_id(job_id)?;
+        self.cache.forget(|id| id.job_id == job_id);
+        self.delete_below(|fan_out| format!("{fan_out:x}/{job_id}")).await
+    }
+
+    /// Removes the outputs of one stage of a job.
+    pub async fn delete_stage(&self, job_id: &str, stage_id: u32) -> Result<u64, StoreError> {
+        check_job_id(job_id)?;
+        self.cache.forget(|id| id.job_id == job_id && id.stage_id == stage_id);
+        self.delete_below(|fan_out| format!("{fan_out:x}/{job_id}/{stage_id}")).await
+    }
+
+    async fn delete_below(&self, directory: impl Fn(u32) -> String) -> Result<u64, StoreError> {
+        let directories: Vec<Path> = (0..FAN_OUT).map(|fan_out| self.locate(&directory(fan_out))).collect();
+        futures::stream::iter(directories)
+            .map(|directory| async move {
+                let answer = self.retry.run("delete", &directory, || self.delete_directory(&directory)).await?;
+                answer.map_err(|source| refused("delete", &directory, source))
+            })
+            .buffer_unordered(CONCURRENT_DELETES)
+            .try_fold(0, |sum, deleted| async move { Ok(sum + deleted) })
+            .await
+    }
+
+    async fn delete_directory(&self, directory: &Path) -> object_store::Result<u64> {
+        let found = self.store.list(Some(directory)).map_ok(|meta| meta.location).boxed();
+        self.store
+            .delete_stream(found)
+            .map(|answer| match answer {
+                Ok(_) => Ok(1),
+                Err(Error::NotFound { .. }) => Ok(0),
+                Err(error) => Err(error),
+            })
+            .try_fold(0, |sum, one| async move { Ok(sum + one) })
+            .await
+    }
+}
+
+pub(crate) fn lost(id: &MapOutputId, what: &'static str) -> StoreError {
+    StoreError::LostOutput { job_id: id.job_id.clone(), stage_id: id.stage_id, map_partition: id.map_partition, what }
+}
+
+/// Decodes a record and checks that it is the one of `id`, and that its data is where only this map output's data can be.
+fn decode_record(id: &MapOutputId, path: &Path, bytes: &[u8]) -> Result<StoredRecord, StoreError> {
+    let corrupt = |what: &str| StoreError::Corrupt { key: path.to_string(), what: what.to_string() };
+    let record = CommitRecord::decode(bytes).map_err(|_| corrupt("not a commit record"))?;
+    if (record.job_id.as_str(), record.stage_id, record.map_partition) != (id.job_id.as_str(), id.stage_id, id.map_partition) {
+        return Err(corrupt("the record names another map output"));
+    }
+    if !record.data_key.is_empty() && !id.owns_data_key(&record.data_key)? {
+        return Err(corrupt("the record names data of another map output"));
+    }
+    let schema = schema_from_message(&record.schema).map_err(|_| corrupt("the schema cannot be read"))?;
+    Ok(StoredRecord { checksum: crc32fast::hash(bytes), schema, record })
+}
