@@ -35,3 +35,6 @@ pub use registry::{AccessError, ExecutorObjectStores};
 pub use retry::RetryPolicy;
 pub use store::{Committed, ShuffleStore, StoredRecord};
 pub use writer::{ShuffleWriter, WriterOptions};
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,4 @@
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -89,6 +90,7 @@ struct Decode {
     rows: u64,
     hasher: Hasher,
     decoder: StreamDecoder,
+    ready: VecDeque<RecordBatch>,
     /// Bytes not yet decoded: less than a message when the next block is asked for.
     pending: Bytes,
     blocks: BoxStream<'static, Result<Bytes, StoreError>>,
@@ -103,6 +105,7 @@ impl Decode {
             rows: range.rows,
             hasher: Hasher::new(),
             decoder: StreamDecoder::new(),
+            ready: VecDeque::new(),
             pending: Bytes::new(),
             blocks: futures::stream::empty().boxed(),
         }
@@ -119,12 +122,13 @@ impl Decode {
 
     async fn next(&mut self) -> Result<Option<RecordBatch>, StoreError> {
         loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return self.check(batch).map(Some);
+            }
             let framed = frame(&self.pending).map_err(|source| self.codec(source))?;
             if let Some(frame) = framed {
                 let bytes = self.pending.split_to(frame.length);
-                if let Some(batch) = self.decode(bytes).map_err(|source| self.codec(source))? {
-                    return self.check(batch).map(Some);
-                }
+                self.decode(bytes).map_err(|source| self.codec(source))?;
                 if frame.end_of_stream {
                     // Spilled parts of a bucket are streams of their own, one behind the other.
                     self.decoder = StreamDecoder::new();
@@ -141,14 +145,13 @@ impl Decode {
         }
     }
 
-    fn decode(&mut self, bytes: Bytes) -> Result<Option<RecordBatch>, ArrowError> {
+    fn decode(&mut self, bytes: Bytes) -> Result<(), ArrowError> {
         let mut buffer = Buffer::from(bytes);
-        let mut decoded = None;
-        // A message without a body is decoded when the next one comes: at most one batch per message, then.
+        // A message without a body (no columns) comes out with the bytes that follow it.
         while !buffer.is_empty() {
-            decoded = self.decoder.decode(&mut buffer)?.or(decoded);
+            self.ready.extend(self.decoder.decode(&mut buffer)?);
         }
-        Ok(decoded)
+        Ok(())
     }
 
     fn check(&mut self, batch: RecordBatch) -> Result<RecordBatch, StoreError> {

@@ -123,6 +123,7 @@ impl ShuffleWriter {
         if batch.num_rows() == 0 {
             return Ok(());
         }
+        self.check(&batch)?;
         let pushed = self.gather.push(batch, bucket_of_row);
         pushed.map_err(|source| self.codec(source))?;
         if self.gather.bytes() >= self.options.gather_bytes {
@@ -143,6 +144,7 @@ impl ShuffleWriter {
         if batch.num_rows() == 0 {
             return Ok(());
         }
+        self.check(batch)?;
         let (range, encoder) = (&mut self.ranges[0], &mut self.encoders[0]);
         encoder.push(batch).map_err(|source| StoreError::Codec { key: self.data_key.clone(), source })?;
         range.rows += batch.num_rows() as u64;
@@ -155,6 +157,16 @@ impl ShuffleWriter {
         // What is in flight is bounded; it is counted, but an upload cannot be spilled, so it is not refused.
         self.reservation.resize(self.upload.memory() + self.encoders[0].capacity());
         Ok(())
+    }
+
+    /// The encoder trusts the batch: other types under the declared schema would be unreadable.
+    fn check(&self, batch: &RecordBatch) -> Result<(), StoreError> {
+        let declared = self.schema.fields().iter().map(|field| field.data_type());
+        if declared.eq(batch.columns().iter().map(|column| column.data_type())) {
+            return Ok(());
+        }
+        let what = format!("rows of {} where {} was declared", batch.schema_ref(), self.schema);
+        Err(self.codec(ArrowError::SchemaError(what)))
     }
 
     fn codec(&self, source: ArrowError) -> StoreError {
