@@ -1,0 +1,102 @@
+//! The settings of the two binaries. To add one: add a field here, use it, and run `UPDATE_DOCS=1 cargo test -p cne-settings`.
+
+use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
+
+use crate::{
+    Address, ByteSize, Secret, SettingsError, ShuffleCompression, registry::settings, value::is_loopback,
+};
+
+settings! {
+    /// Settings of `comet-scheduler`.
+    pub struct SchedulerSettings for "comet-scheduler" {
+        /// Where drivers connect (Arrow Flight).
+        pub flight_address: Address = "CNE_SCHEDULER_FLIGHT_ADDRESS" default "127.0.0.1:50050";
+        /// Where executors connect (gRPC).
+        pub executor_address: Address = "CNE_SCHEDULER_EXECUTOR_ADDRESS" default "127.0.0.1:50051";
+        /// Whether addresses that are not loopback are allowed although traffic is not encrypted.
+        pub allow_plaintext: bool = "CNE_ALLOW_PLAINTEXT" default "false";
+        /// Name of the pool. A result ticket is valid in the pool that issued it only.
+        pub pool_name: String = "CNE_POOL_NAME" default "default";
+        /// Key that signs result tickets, as `id:hex` with at least 16 bytes. To rotate: `newid:hex,oldid:hex`; the first one signs, all are accepted.
+        pub ticket_key: Secret = "CNE_TICKET_KEY";
+        /// How long a result is kept after its last renewal.
+        pub results_lease: Duration = "CNE_RESULTS_LEASE" default "10m";
+        /// Largest request of a driver.
+        pub max_request_bytes: ByteSize = "CNE_MAX_REQUEST_BYTES" default "64MiB";
+        /// Deepest nesting of messages in a plan.
+        pub max_request_depth: usize = "CNE_MAX_REQUEST_DEPTH" default "2000";
+        /// Most stages in one query.
+        pub max_stages: usize = "CNE_MAX_STAGES" default "1000";
+        /// Longest time that a query may take, from its acceptance to its last result partition. A driver can ask for less.
+        pub query_deadline: Duration = "CNE_QUERY_DEADLINE" default "1h";
+        /// How long a query waits while no executor is there; then it fails.
+        pub executor_wait: Duration = "CNE_EXECUTOR_WAIT" default "60s";
+        /// An executor that was not heard from for this long is taken for lost.
+        pub executor_timeout: Duration = "CNE_EXECUTOR_TIMEOUT" default "30s";
+        /// Longest time that one poll of a driver is held until there is news.
+        pub poll_wait: Duration = "CNE_POLL_WAIT" default "5s";
+        /// Bytes of input that one task should get where the scheduler chooses the number of shuffle partitions.
+        pub target_partition_bytes: ByteSize = "CNE_TARGET_PARTITION_BYTES" default "64MiB";
+        /// What is logged: error, warn, info, debug or trace, also per module (`info,cne_scheduler=debug`).
+        pub log_level: String = "CNE_LOG_LEVEL" default "info";
+    }
+
+    fn validate(&self) -> Result<(), SettingsError> {
+        plaintext("CNE_SCHEDULER_FLIGHT_ADDRESS", &self.flight_address.host, self.allow_plaintext)?;
+        plaintext("CNE_SCHEDULER_EXECUTOR_ADDRESS", &self.executor_address.host, self.allow_plaintext)
+    }
+}
+
+settings! {
+    /// Settings of `comet-executor`.
+    pub struct ExecutorSettings for "comet-executor" {
+        /// Where result rows are served (Arrow Flight). Port 0 takes any free one.
+        pub flight_address: Address = "CNE_EXECUTOR_FLIGHT_ADDRESS" default "127.0.0.1:0";
+        /// Where the scheduler launches tasks (gRPC). Port 0 takes any free one.
+        pub grpc_address: Address = "CNE_EXECUTOR_GRPC_ADDRESS" default "127.0.0.1:0";
+        /// The scheduler's address for executors.
+        pub scheduler_address: Address = "CNE_SCHEDULER_ADDRESS" default "127.0.0.1:50051";
+        /// Host name or IP address under which the scheduler and drivers reach this executor.
+        pub host: String = "CNE_HOST" default "127.0.0.1";
+        /// Whether addresses that are not loopback are allowed although traffic is not encrypted.
+        pub allow_plaintext: bool = "CNE_ALLOW_PLAINTEXT" default "false";
+        /// Name of the pool. A result ticket is valid in the pool that issued it only.
+        pub pool_name: String = "CNE_POOL_NAME" default "default";
+        /// Key that result tickets are checked with; the same as the scheduler's.
+        pub ticket_key: Secret = "CNE_TICKET_KEY";
+        /// Where shuffle and result data goes, the same for all executors: `file:///directory` or `s3://bucket/prefix`.
+        pub storage_url: String = "CNE_STORAGE_URL";
+        /// Directories below which `file:` tables may be read. None by default: then no local file is read.
+        pub file_roots: Vec<String> = "CNE_FILE_ROOTS";
+        /// Directory for spilled data; emptied at the start. A temporary directory by default.
+        pub work_dir: Option<PathBuf> = "CNE_WORK_DIR";
+        /// Tasks that run at the same time. The number of cores by default.
+        pub task_slots: Option<NonZeroUsize> = "CNE_TASK_SLOTS";
+        /// Memory for the data of all tasks together; each slot gets an equal part.
+        pub memory_bytes: ByteSize = "CNE_MEMORY_BYTES" default "2GiB";
+        /// Most bytes that all tasks together spill to the work directory.
+        pub spill_quota: ByteSize = "CNE_SPILL_QUOTA" default "16GiB";
+        /// How shuffle and result data is compressed.
+        pub shuffle_compression: ShuffleCompression = "CNE_SHUFFLE_COMPRESSION" default "lz4";
+        /// What is logged: error, warn, info, debug or trace, also per module (`info,cne_executor=debug`).
+        pub log_level: String = "CNE_LOG_LEVEL" default "info";
+    }
+
+    fn validate(&self) -> Result<(), SettingsError> {
+        plaintext("CNE_EXECUTOR_FLIGHT_ADDRESS", &self.flight_address.host, self.allow_plaintext)?;
+        plaintext("CNE_EXECUTOR_GRPC_ADDRESS", &self.grpc_address.host, self.allow_plaintext)?;
+        plaintext("CNE_SCHEDULER_ADDRESS", &self.scheduler_address.host, self.allow_plaintext)?;
+        plaintext("CNE_HOST", &self.host, self.allow_plaintext)
+    }
+}
+
+fn plaintext(env: &'static str, host: &str, allowed: bool) -> Result<(), SettingsError> {
+    if allowed || is_loopback(host) {
+        Ok(())
+    } else {
+        Err(SettingsError::Plaintext {
+            env,
+            host: host.to_owned(),
+        })
+    }
+}
