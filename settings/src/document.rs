@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{DRIVER_SETTINGS, ExecutorSettings, Registry, SchedulerSettings, Setting, parse::TOOL_VARIABLES};
+use crate::{DRIVER_SETTINGS, ExecutorSettings, Registry, SchedulerSettings, Setting, tools::TOOL_VARIABLES};
 
 /// The answer of a binary to `--help`.
 pub(crate) fn help_text<T: Registry>() -> String {

@@ -12,6 +12,7 @@ mod nearest;
 mod parse;
 mod registry;
 mod roles;
+mod tools;
 mod value;
 
 pub use document::configuration_markdown;

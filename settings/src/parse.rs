@@ -8,14 +8,8 @@ use std::{
 
 use crate::{
     ExecutorSettings, Registry, SchedulerSettings, Setting, SettingsError, Value, document::help_text,
-    nearest::nearest,
+    nearest::nearest, tools::TOOL_VARIABLES,
 };
-
-/// Variables of our tools and build scripts, which the binaries let pass.
-pub(crate) const TOOL_VARIABLES: &[(&str, &str)] = &[(
-    "CNE_CACHE",
-    "Directory of what the project's scripts download and build; `$HOME/.cache/cne` by default.",
-)];
 
 /// What the command line asks for.
 #[derive(Debug)]

@@ -23,6 +23,8 @@ settings! {
         pub results_lease: Duration = "CNE_RESULTS_LEASE" default "10m";
         /// Largest request of a driver.
         pub max_request_bytes: ByteSize = "CNE_MAX_REQUEST_BYTES" default "64MiB";
+        /// Directories below which `file:` tables may be read; a plan with another one is refused. None by default: then no local file is read.
+        pub file_roots: Vec<String> = "CNE_FILE_ROOTS";
         /// Deepest nesting of messages in a plan.
         pub max_request_depth: usize = "CNE_MAX_REQUEST_DEPTH" default "2000";
         /// Most stages in one query.

@@ -183,7 +183,13 @@ impl Value for Address {
 
     fn parse(text: &str) -> Result<Self, &'static str> {
         const EXPECTED: &str = "host:port, e.g. 127.0.0.1:50050 or [::1]:50050";
-        let (host, port) = text.trim().rsplit_once(':').ok_or(EXPECTED)?;
+        let text = text.trim();
+        // A URL of the plain protocol says the same.
+        let text = text
+            .strip_prefix("http://")
+            .or_else(|| text.strip_prefix("grpc://"))
+            .unwrap_or(text);
+        let (host, port) = text.rsplit_once(':').ok_or(EXPECTED)?;
         let port = port.parse().map_err(|_| EXPECTED)?;
         let bracketed = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
         let host = bracketed.unwrap_or(host);

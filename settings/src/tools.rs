@@ -1,0 +1,46 @@
+//! Variables of the project's scripts and tests, for the documentation; the binaries let them pass.
+
+/// Name and meaning.
+pub(crate) const TOOL_VARIABLES: &[(&str, &str)] = &[
+    (
+        "CNE_CACHE",
+        "Directory of everything that the scripts download, generate and build; `~/.cache/cne` by default.",
+    ),
+    (
+        "CNE_PROFILE",
+        "Which build of the binaries is used: `debug` (default) or `release`.",
+    ),
+    (
+        "CNE_DRIVER_JAR",
+        "The driver jar to test instead of the one in `driver/target`.",
+    ),
+    (
+        "CNE_DRIVER_MEMORY",
+        "Memory of the Spark drivers that tests start; `2g` by default.",
+    ),
+    (
+        "CNE_SPARK_LOG",
+        "Log level of the Spark drivers that tests start; `ERROR` by default.",
+    ),
+    (
+        "CNE_POOL_START_SECONDS",
+        "How long tests wait for a pool to start; 60 by default.",
+    ),
+    ("CNE_ROOT", "Set by the scripts themselves: the checkout."),
+    (
+        "CNE_VENV",
+        "Set by the scripts themselves: the Python environment.",
+    ),
+    (
+        "CNE_COMET_JAR",
+        "Set by the scripts themselves: the released Comet jar.",
+    ),
+    (
+        "CNE_COMET_VERSION",
+        "Set by the scripts themselves: the version of that jar.",
+    ),
+    (
+        "CNE_SPARK_VERSION",
+        "Set by the scripts themselves: the version of Spark.",
+    ),
+];
