@@ -7,6 +7,7 @@ pub mod exchange;
 pub mod failure;
 pub mod options;
 pub mod scope;
+pub mod ticket;
 
 //CODEC pub use codec::CometCodec;
 pub use exchange::ExchangeExec;
