@@ -140,7 +140,7 @@ fn decode_checked<M: Message + Default>(
     })
 }
 
-/// Stack that one level of nesting may use: prost's generated code needs up to 3 KiB in a debug build (measured), a planner more.
+/// Stack that one level of nesting may use: prost needs 3 to 4 KiB in a debug build (measured), a planner more.
 const STACK_PER_LEVEL: usize = 16 << 10;
 /// What every call may use beside that.
 const STACK_BASE: usize = 256 << 10;
