@@ -1,0 +1,24 @@
+//! Spark 4.1's semantics as DataFusion physical expressions and aggregate functions.
+//!
+//! Nothing here knows a wire format: every constructor takes plain arguments, so that any DataFusion project can use it. What is not
+//! exact is refused with [`Unsupported`], never approximated. Errors that Spark raises are [`SparkError`]s inside
+//! `DataFusionError::External`; [`find_spark_error`] finds them again in any chain.
+
+pub mod aggregates;
+pub mod arithmetic;
+pub mod cast;
+pub mod compare;
+pub mod datetime;
+pub mod decimal;
+pub mod error;
+pub mod eval_mode;
+pub mod functions;
+pub mod hash;
+pub mod logic;
+pub mod strings;
+pub mod types;
+
+mod row;
+
+pub use error::{QueryContext, SparkError, SparkErrorKind, Unsupported, find_spark_error};
+pub use eval_mode::EvalMode;
