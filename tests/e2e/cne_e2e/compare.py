@@ -53,6 +53,11 @@ def same_row(a, b) -> bool:
     return exact_a == exact_b and _close(doubles_a, doubles_b)
 
 
+def _sort_key(value):
+    """A value as ORDER BY sees it: -0.0 and 0.0 are equal, so either may come first."""
+    return {"double": "0.0"} if value == {"double": "-0.0"} else value
+
+
 def _unmatched(rows, pool) -> tuple[list, list]:
     """Takes for every row an equal one out of the pool; returns the rows without a partner and what is left of the pool."""
     groups = defaultdict(list)
@@ -80,7 +85,7 @@ def difference(want: Answer, got: Answer) -> str | None:
     if len(want.rows) != len(got.rows):
         return f"{len(got.rows)} rows instead of {len(want.rows)}"
     for i, (a, b) in enumerate(zip(want.rows, got.rows)):
-        keys_a, keys_b = [a[c] for c in want.order], [b[c] for c in want.order]
+        keys_a, keys_b = [_sort_key(a[c]) for c in want.order], [_sort_key(b[c]) for c in want.order]
         if not same_row(keys_a, keys_b):
             return f"order: row {i + 1} has keys {keys_b}, want {keys_a}"
     if want.unlimited is None:

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -74,10 +75,41 @@ def client(remote: str, scale: str, names: list[str]) -> list[tpch.Result]:
     return [tpch.Result(**json.loads(line)) for line in out.stdout.splitlines()]
 
 
+def interrupt(remote: str) -> dict:
+    """Starts a long query over Connect, interrupts it by its tag; its error and the seconds until the client had it."""
+    command = [sys.executable, "-m", "cne_e2e.connect", "interrupt", "--remote", remote]
+    out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=paths.ROOT / "tests" / "e2e", timeout=120)
+    return json.loads(out.stdout.splitlines()[-1])
+
+
+def _interrupt(remote: str) -> dict:
+    spark = session.remote(remote)
+    session.tpch_views(spark, "0.01")
+    outcome: dict = {}
+
+    def run() -> None:
+        spark.addTag("stop-me")
+        try:
+            spark.sql("SELECT sum(a.l_tax) AS s FROM lineitem a JOIN lineitem b ON a.l_quantity = b.l_quantity "
+                      "AND a.l_comment < b.l_comment").collect()
+            outcome["error"] = "none: the query had ended before it was interrupted"
+        except Exception as e:  # what the client sees
+            outcome["error"] = tpch.first_lines(e)
+        outcome["ended"] = time.monotonic()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    time.sleep(4)
+    start = time.monotonic()
+    spark.interruptTag("stop-me")
+    thread.join(60)
+    return {"error": outcome["error"], "seconds": outcome["ended"] - start}
+
+
 def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["serve", "tpch"])
+    parser.add_argument("command", choices=["serve", "tpch", "interrupt"])
     parser.add_argument("--pool")
     parser.add_argument("--port", type=int, default=15002)
     parser.add_argument("--remote")
@@ -95,6 +127,9 @@ def main() -> int:
                 return server.process.wait()
             except KeyboardInterrupt:
                 return 0
+    if args.command == "interrupt":
+        print(json.dumps(_interrupt(args.remote)), flush=True)
+        return 0
     want, _ = golden.tpch_answers(args.scale)
     spark = session.remote(args.remote)
     session.tpch_views(spark, args.scale)

@@ -108,7 +108,7 @@ class Pool:
         self.executor_flight[name] = f"127.0.0.1:{free_port()}"
         env = {
             "CNE_EXECUTOR_FLIGHT_ADDRESS": self.executor_flight[name], "CNE_EXECUTOR_GRPC_ADDRESS": f"127.0.0.1:{free_port()}",
-            "CNE_SCHEDULER_ADDRESS": f"http://{self.internal}", "CNE_STORAGE_URL": storage.as_uri(),
+            "CNE_SCHEDULER_ADDRESS": self.internal, "CNE_STORAGE_URL": storage.as_uri(),
             "CNE_FILE_ROOTS": ",".join(self.roots), "CNE_TASK_SLOTS": str(self.slots), "CNE_WORK_DIR": str(work),
             "CNE_TICKET_KEY": self.ticket_key, "CNE_HOST": "127.0.0.1"}
         if self.memory_bytes:
@@ -137,9 +137,10 @@ class Pool:
         """Every live executor's own report, by process name."""
         return {n: action(a, "comet.health") for n, a in self.executor_flight.items() if n in self.processes}
 
-    def queries(self):
+    def query_list(self) -> list[dict]:
         """The scheduler's list of queries."""
-        return action(self.flight, "comet.queries")
+        answer = action(self.flight, "comet.queries")
+        return answer["queries"] if isinstance(answer, dict) else answer
 
     def wait_healthy(self, seconds: float | None = None, count: int | None = None) -> None:
         """Waits until `count` executors (default: all) are registered and every process lives."""

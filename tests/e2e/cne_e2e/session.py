@@ -22,6 +22,7 @@ def base_conf(cores: int = 2) -> dict:
         "spark.master": f"local[{cores}]",
         "spark.app.name": "cne-e2e",
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": os.environ.get("CNE_DRIVER_MEMORY", "2g"),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
