@@ -1,4 +1,5 @@
 //! Strict decoding of messages as they come, and as they must not come, from the network.
+#![allow(clippy::panic, clippy::unwrap_used)]
 
 use bytes::Bytes;
 use cne_proto::{

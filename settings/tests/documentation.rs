@@ -1,4 +1,5 @@
 //! docs/configuration.md is what the tables say, and the tables name every variable that the scripts use.
+#![allow(clippy::panic, clippy::unwrap_used)]
 
 use std::{fs, path::PathBuf};
 

@@ -1,4 +1,5 @@
 //! Flags, variables and defaults as a user gives them.
+#![allow(clippy::panic, clippy::unwrap_used)]
 
 use std::{collections::HashMap, num::NonZeroUsize, time::Duration};
 

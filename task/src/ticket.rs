@@ -17,7 +17,11 @@ use sha2::Sha256;
 /// Fewer bytes could be guessed.
 const MIN_KEY_BYTES: usize = 16;
 /// A ticket is a few dozen bytes of identifiers; more is not a ticket.
-const LIMITS: Limits = Limits { bytes: 4096, depth: 2, values: 16 };
+const LIMITS: Limits = Limits {
+    bytes: 4096,
+    depth: 2,
+    values: 16,
+};
 
 /// Why a ticket is not honoured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,14 +77,21 @@ impl TicketKeys {
         }
         let mut keys = keys.into_iter();
         let current = keys.next().ok_or(KeyError::Syntax)?;
-        Ok(Self { current, older: keys.collect() })
+        Ok(Self {
+            current,
+            older: keys.collect(),
+        })
     }
 
     /// Signs a ticket with the current key; gives what travels as the Flight ticket.
     pub fn sign(&self, ticket: &v1::ResultTicket) -> Bytes {
         let ticket = ticket.encode_to_vec();
         let signature = self.current.mac(&ticket).finalize().into_bytes().to_vec();
-        let signed = v1::SignedTicket { ticket, key_id: self.current.id.clone(), signature };
+        let signed = v1::SignedTicket {
+            ticket,
+            key_id: self.current.id.clone(),
+            signature,
+        };
         signed.encode_to_vec().into()
     }
 
@@ -90,8 +101,12 @@ impl TicketKeys {
     pub fn verify(&self, bytes: &[u8], audience: &str, now: u64) -> Result<v1::ResultTicket, TicketError> {
         let signed: v1::SignedTicket = decode(bytes, "cne.v1.SignedTicket")?;
         let mut keys = std::iter::once(&self.current).chain(&self.older);
-        let key = keys.find(|key| key.id == signed.key_id).ok_or(TicketError::UnknownKey)?;
-        key.mac(&signed.ticket).verify_slice(&signed.signature).map_err(|_| TicketError::BadSignature)?;
+        let key = keys
+            .find(|key| key.id == signed.key_id)
+            .ok_or(TicketError::UnknownKey)?;
+        key.mac(&signed.ticket)
+            .verify_slice(&signed.signature)
+            .map_err(|_| TicketError::BadSignature)?;
         let ticket: v1::ResultTicket = decode(&signed.ticket, "cne.v1.ResultTicket")?;
         if ticket.audience != audience {
             return Err(TicketError::WrongAudience);
@@ -106,14 +121,20 @@ impl TicketKeys {
 impl fmt::Debug for TicketKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let older: Vec<_> = self.older.iter().map(|key| &key.id).collect();
-        f.debug_struct("TicketKeys").field("current", &self.current.id).field("older", &older).finish()
+        f.debug_struct("TicketKeys")
+            .field("current", &self.current.id)
+            .field("older", &older)
+            .finish()
     }
 }
 
 impl Key {
     fn parse(text: &str) -> Result<Self, KeyError> {
         let (id, digits) = text.split_once(':').ok_or(KeyError::Syntax)?;
-        let is_id = !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+        let is_id = !id.is_empty()
+            && id
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
         if !is_id {
             return Err(KeyError::Syntax);
         }
@@ -122,7 +143,10 @@ impl Key {
             return Err(KeyError::TooShort);
         }
         let mac = Hmac::new_from_slice(&secret).map_err(|_| KeyError::TooShort)?;
-        Ok(Self { id: id.to_owned(), mac })
+        Ok(Self {
+            id: id.to_owned(),
+            mac,
+        })
     }
 
     /// HMAC-SHA-256 over the key's id, a zero byte (ids have none) and the ticket.
@@ -167,13 +191,19 @@ mod tests {
         let signed = keys.sign(&ticket());
         assert_eq!(keys.verify(&signed, "pool", 1000), Ok(ticket()));
         assert_eq!(keys.verify(&signed, "pool", 1001), Err(TicketError::Expired));
-        assert_eq!(keys.verify(&signed, "other", 1000), Err(TicketError::WrongAudience));
+        assert_eq!(
+            keys.verify(&signed, "other", 1000),
+            Err(TicketError::WrongAudience)
+        );
     }
 
     #[test]
     fn keys_rotate() {
         let signed = keys(OLD).sign(&ticket());
-        assert_eq!(keys(&format!("{NEW}, {OLD}")).verify(&signed, "pool", 0), Ok(ticket()));
+        assert_eq!(
+            keys(&format!("{NEW}, {OLD}")).verify(&signed, "pool", 0),
+            Ok(ticket())
+        );
         assert_eq!(keys(NEW).verify(&signed, "pool", 0), Err(TicketError::UnknownKey));
     }
 
@@ -215,16 +245,32 @@ mod tests {
         // HMAC-SHA-256 of "k", a zero byte and "x" under sixteen bytes of 0x0b; from Python's hmac module.
         let keys = keys("k:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b");
         let mac = keys.current.mac(b"x").finalize().into_bytes();
-        assert_eq!(hex::encode(mac), "ceed97bf8aaefea57baa348ba31fb3331d1e2c2f9f988f30ca07a5b854e8e9b1");
+        assert_eq!(
+            hex::encode(mac),
+            "ceed97bf8aaefea57baa348ba31fb3331d1e2c2f9f988f30ca07a5b854e8e9b1"
+        );
     }
 
     #[test]
     fn keys_are_read_strictly_and_never_shown() {
         assert!(matches!(TicketKeys::parse("a:00ff"), Err(KeyError::TooShort)));
-        for wrong in ["", "a", ":00", "a b:000102030405060708090a0b0c0d0e0f", "a:zz", &format!("{NEW},")] {
-            assert!(matches!(TicketKeys::parse(wrong), Err(KeyError::Syntax)), "{wrong}");
+        for wrong in [
+            "",
+            "a",
+            ":00",
+            "a b:000102030405060708090a0b0c0d0e0f",
+            "a:zz",
+            &format!("{NEW},"),
+        ] {
+            assert!(
+                matches!(TicketKeys::parse(wrong), Err(KeyError::Syntax)),
+                "{wrong}"
+            );
         }
-        assert!(matches!(TicketKeys::parse(&format!("{NEW},{NEW}")), Err(KeyError::Duplicate)));
+        assert!(matches!(
+            TicketKeys::parse(&format!("{NEW},{NEW}")),
+            Err(KeyError::Duplicate)
+        ));
         let shown = format!("{:?}", keys(NEW));
         assert!(shown.contains("2026") && !shown.contains("f0"), "{shown}");
     }
