@@ -21,7 +21,10 @@ struct State {
 
 impl RecordCache {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { capacity, state: Mutex::default() }
+        Self {
+            capacity,
+            state: Mutex::default(),
+        }
     }
 
     pub(crate) fn get(&self, id: &MapOutputId) -> Option<Arc<StoredRecord>> {

@@ -38,7 +38,11 @@ pub(crate) struct StreamEncoder {
 
 impl StreamEncoder {
     pub(crate) fn new(schema: SchemaRef, compression: Compression) -> Self {
-        Self { schema, compression, writer: None }
+        Self {
+            schema,
+            compression,
+            writer: None,
+        }
     }
 
     /// Appends one message. An empty batch is nothing.
@@ -50,7 +54,11 @@ impl StreamEncoder {
         match &mut self.writer {
             Some(writer) => writer.write(&batch),
             None => {
-                let mut writer = StreamWriter::try_new_with_options(Vec::new(), &self.schema, self.compression.options()?)?;
+                let mut writer = StreamWriter::try_new_with_options(
+                    Vec::new(),
+                    &self.schema,
+                    self.compression.options()?,
+                )?;
                 writer.write(&batch)?;
                 self.writer = Some(writer);
                 Ok(())
@@ -65,12 +73,17 @@ impl StreamEncoder {
 
     /// Memory held.
     pub(crate) fn capacity(&self) -> usize {
-        self.writer.as_ref().map_or(0, |writer| writer.get_ref().capacity())
+        self.writer
+            .as_ref()
+            .map_or(0, |writer| writer.get_ref().capacity())
     }
 
     /// Takes the encoded bytes and leaves the stream open: for a bucket that is uploaded while it is written.
     pub(crate) fn drain(&mut self) -> Vec<u8> {
-        self.writer.as_mut().map(|writer| std::mem::take(writer.get_mut())).unwrap_or_default()
+        self.writer
+            .as_mut()
+            .map(|writer| std::mem::take(writer.get_mut()))
+            .unwrap_or_default()
     }
 
     /// Closes the stream and takes its bytes (none, if there were no rows). The next row opens a new stream.
@@ -117,5 +130,9 @@ fn compact_views(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
 
 fn compact<T: ByteViewType>(array: &arrow::array::GenericByteViewArray<T>) -> ArrayRef {
     let held: usize = array.data_buffers().iter().map(|buffer| buffer.len()).sum();
-    if held > 2 * array.total_buffer_bytes_used() { Arc::new(array.gc()) } else { Arc::new(array.clone()) }
+    if held > 2 * array.total_buffer_bytes_used() {
+        Arc::new(array.gc())
+    } else {
+        Arc::new(array.clone())
+    }
 }

@@ -11,7 +11,9 @@ pub enum StoreError {
         job_id: String,
     },
     /// No commit record, or its data object is gone: the producer has to run again.
-    #[error("output of job {job_id}, stage {stage_id}, map partition {map_partition} is not in the store ({what})")]
+    #[error(
+        "output of job {job_id}, stage {stage_id}, map partition {map_partition} is not in the store ({what})"
+    )]
     LostOutput {
         /// Job of the producer.
         job_id: String,

@@ -14,23 +14,37 @@ pub(crate) struct Gather {
 
 impl Gather {
     pub(crate) fn new(num_buckets: usize) -> Self {
-        Self { batches: vec![], rows: vec![vec![]; num_buckets], bytes: 0 }
+        Self {
+            batches: vec![],
+            rows: vec![vec![]; num_buckets],
+            bytes: 0,
+        }
     }
 
     /// Notes the rows of a batch; one bucket number per row.
     pub(crate) fn push(&mut self, batch: RecordBatch, bucket_of_row: &[u32]) -> Result<(), ArrowError> {
         let num_buckets = self.rows.len();
         if bucket_of_row.len() != batch.num_rows() {
-            return Err(ArrowError::InvalidArgumentError(format!("{} bucket numbers for {} rows", bucket_of_row.len(), batch.num_rows())));
+            return Err(ArrowError::InvalidArgumentError(format!(
+                "{} bucket numbers for {} rows",
+                bucket_of_row.len(),
+                batch.num_rows()
+            )));
         }
-        if let Some(bucket) = bucket_of_row.iter().find(|bucket| **bucket as usize >= num_buckets) {
-            return Err(ArrowError::InvalidArgumentError(format!("bucket {bucket} of {num_buckets}")));
+        if let Some(bucket) = bucket_of_row
+            .iter()
+            .find(|bucket| **bucket as usize >= num_buckets)
+        {
+            return Err(ArrowError::InvalidArgumentError(format!(
+                "bucket {bucket} of {num_buckets}"
+            )));
         }
         let position = self.batches.len();
         for (row, bucket) in bucket_of_row.iter().enumerate() {
             self.rows[*bucket as usize].push((position, row));
         }
-        self.bytes += batch.get_array_memory_size() + std::mem::size_of_val(bucket_of_row) / size_of::<u32>() * size_of::<(usize, usize)>();
+        self.bytes += batch.get_array_memory_size()
+            + std::mem::size_of_val(bucket_of_row) / size_of::<u32>() * size_of::<(usize, usize)>();
         self.batches.push(batch);
         Ok(())
     }

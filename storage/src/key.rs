@@ -31,7 +31,9 @@ pub struct TaskAttempt {
 pub(crate) fn check_job_id(job_id: &str) -> Result<(), StoreError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if job_id.is_empty() || job_id.len() > 128 || !job_id.chars().all(allowed) {
-        return Err(StoreError::InvalidJobId { job_id: job_id.to_string() });
+        return Err(StoreError::InvalidJobId {
+            job_id: job_id.to_string(),
+        });
     }
     Ok(())
 }
@@ -39,7 +41,11 @@ pub(crate) fn check_job_id(job_id: &str) -> Result<(), StoreError> {
 impl MapOutputId {
     /// Names an output.
     pub fn new(job_id: impl Into<String>, stage_id: u32, map_partition: u32) -> Self {
-        Self { job_id: job_id.into(), stage_id, map_partition }
+        Self {
+            job_id: job_id.into(),
+            stage_id,
+            map_partition,
+        }
     }
 
     /// `{fan-out}/{job}/{stage}/{map partition}`, relative to the storage prefix.
@@ -50,7 +56,10 @@ impl MapOutputId {
         hasher.update(&self.stage_id.to_le_bytes());
         hasher.update(&self.map_partition.to_le_bytes());
         let fan_out = hasher.finalize() % FAN_OUT;
-        Ok(format!("{fan_out:x}/{}/{}/{}", self.job_id, self.stage_id, self.map_partition))
+        Ok(format!(
+            "{fan_out:x}/{}/{}/{}",
+            self.job_id, self.stage_id, self.map_partition
+        ))
     }
 
     /// Key of the commit record, relative to the storage prefix.
@@ -72,7 +81,9 @@ impl MapOutputId {
     /// Whether a key out of a record is one that [`Self::data_key`] could have made.
     pub(crate) fn owns_data_key(&self, key: &str) -> Result<bool, StoreError> {
         let directory = self.directory()?;
-        let name = key.strip_prefix(&directory).and_then(|rest| rest.strip_prefix("/data-"));
+        let name = key
+            .strip_prefix(&directory)
+            .and_then(|rest| rest.strip_prefix("/data-"));
         Ok(name.is_some_and(|name| name.chars().all(|c| c.is_ascii_hexdigit() || c == '-')))
     }
 }

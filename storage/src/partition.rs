@@ -11,7 +11,11 @@ pub struct PartitionedBatch {
 }
 
 /// Distributes rows by one counting sort and one `take`. `bucket_of_row` has one entry per row, each below `num_buckets`.
-pub fn partition_batch(batch: &RecordBatch, bucket_of_row: &[u32], num_buckets: usize) -> Result<PartitionedBatch, ArrowError> {
+pub fn partition_batch(
+    batch: &RecordBatch,
+    bucket_of_row: &[u32],
+    num_buckets: usize,
+) -> Result<PartitionedBatch, ArrowError> {
     let offsets = offsets(batch.num_rows(), bucket_of_row, num_buckets)?;
     let mut next = offsets.clone();
     let mut order = vec![0_u32; bucket_of_row.len()];
@@ -32,13 +36,20 @@ pub fn partition_batch(batch: &RecordBatch, bucket_of_row: &[u32], num_buckets: 
 /// Start of each bucket and the end of the last; refuses a bucket out of range, or not one entry per row.
 fn offsets(num_rows: usize, bucket_of_row: &[u32], num_buckets: usize) -> Result<Vec<u32>, ArrowError> {
     if bucket_of_row.len() != num_rows || u32::try_from(num_rows).is_err() {
-        return Err(ArrowError::InvalidArgumentError(format!("{} bucket numbers for {num_rows} rows", bucket_of_row.len())));
+        return Err(ArrowError::InvalidArgumentError(format!(
+            "{} bucket numbers for {num_rows} rows",
+            bucket_of_row.len()
+        )));
     }
     let mut offsets = vec![0_u32; num_buckets + 1];
     for bucket in bucket_of_row {
         match offsets.get_mut(*bucket as usize + 1) {
             Some(count) => *count += 1,
-            None => return Err(ArrowError::InvalidArgumentError(format!("bucket {bucket} of {num_buckets}"))),
+            None => {
+                return Err(ArrowError::InvalidArgumentError(format!(
+                    "bucket {bucket} of {num_buckets}"
+                )));
+            }
         }
     }
     for bucket in 0..num_buckets {

@@ -33,23 +33,39 @@ pub(crate) async fn read_bucket(
 ) -> Result<SendableRecordBatchStream, StoreError> {
     let record = &stored.record;
     let num_buckets = record.buckets.len();
-    let range = record.buckets.get(bucket as usize).cloned().ok_or(StoreError::NoSuchBucket { bucket, num_buckets })?;
+    let range = record
+        .buckets
+        .get(bucket as usize)
+        .cloned()
+        .ok_or(StoreError::NoSuchBucket { bucket, num_buckets })?;
     let schema = Arc::clone(&stored.schema);
     if range.length == 0 {
         return Ok(adapt(Arc::clone(&schema), futures::stream::empty().boxed()));
     }
-    let source = Source { store: store.clone(), id: id.clone(), path: store.locate(&record.data_key) };
+    let source = Source {
+        store: store.clone(),
+        id: id.clone(),
+        path: store.locate(&record.data_key),
+    };
     let key = record.data_key.clone();
     let decode = Decode::new(key.clone(), Arc::clone(&schema), &range);
     if range.length <= BLOCK {
         let block = source.block(range.offset, range.offset + range.length).await?;
         if crc32fast::hash(&block) != range.checksum {
-            return Err(StoreError::Corrupt { key, what: format!("the checksum of bucket {bucket} is wrong") });
+            return Err(StoreError::Corrupt {
+                key,
+                what: format!("the checksum of bucket {bucket} is wrong"),
+            });
         }
-        return Ok(adapt(schema, decode.run(futures::stream::once(async { Ok(block) }).boxed())));
+        return Ok(adapt(
+            schema,
+            decode.run(futures::stream::once(async { Ok(block) }).boxed()),
+        ));
     }
     let (start, end) = (range.offset, range.offset + range.length);
-    let blocks = (start..end).step_by(BLOCK as usize).map(move |from| (from, (from + BLOCK).min(end)));
+    let blocks = (start..end)
+        .step_by(BLOCK as usize)
+        .map(move |from| (from, (from + BLOCK).min(end)));
     let blocks = futures::stream::iter(blocks).map(move |(from, to)| {
         let source = source.clone();
         async move { source.block(from, to).await }
@@ -58,7 +74,10 @@ pub(crate) async fn read_bucket(
     Ok(adapt(schema, decode.run(blocks.buffered(2).boxed())))
 }
 
-fn adapt(schema: SchemaRef, batches: BoxStream<'static, Result<RecordBatch, StoreError>>) -> SendableRecordBatchStream {
+fn adapt(
+    schema: SchemaRef,
+    batches: BoxStream<'static, Result<RecordBatch, StoreError>>,
+) -> SendableRecordBatchStream {
     Box::pin(RecordBatchStreamAdapter::new(schema, batches.map_err(Into::into)))
 }
 
@@ -73,9 +92,17 @@ struct Source {
 impl Source {
     async fn block(&self, from: u64, to: u64) -> Result<Bytes, StoreError> {
         let store = self.store.object_store();
-        match self.store.retry().run("read", &self.path, || store.get_range(&self.path, from..to)).await? {
+        match self
+            .store
+            .retry()
+            .run("read", &self.path, || store.get_range(&self.path, from..to))
+            .await?
+        {
             Ok(bytes) if bytes.len() as u64 == to - from => Ok(bytes),
-            Ok(_) => Err(StoreError::Corrupt { key: self.path.to_string(), what: "the object is shorter than its record says".to_string() }),
+            Ok(_) => Err(StoreError::Corrupt {
+                key: self.path.to_string(),
+                what: "the object is shorter than its record says".to_string(),
+            }),
             Err(Error::NotFound { .. }) => Err(lost(&self.id, "no data object")),
             Err(source) => Err(refused("read", &self.path, source)),
         }
@@ -111,13 +138,22 @@ impl Decode {
         }
     }
 
-    fn run(mut self, blocks: BoxStream<'static, Result<Bytes, StoreError>>) -> BoxStream<'static, Result<RecordBatch, StoreError>> {
+    fn run(
+        mut self,
+        blocks: BoxStream<'static, Result<Bytes, StoreError>>,
+    ) -> BoxStream<'static, Result<RecordBatch, StoreError>> {
         self.blocks = blocks;
-        futures::stream::try_unfold(self, |mut decode| async move { Ok(decode.next().await?.map(|batch| (batch, decode))) }).boxed()
+        futures::stream::try_unfold(self, |mut decode| async move {
+            Ok(decode.next().await?.map(|batch| (batch, decode)))
+        })
+        .boxed()
     }
 
     fn corrupt(&self, what: &str) -> StoreError {
-        StoreError::Corrupt { key: self.key.clone(), what: what.to_string() }
+        StoreError::Corrupt {
+            key: self.key.clone(),
+            what: what.to_string(),
+        }
     }
 
     async fn next(&mut self) -> Result<Option<RecordBatch>, StoreError> {
@@ -176,7 +212,10 @@ impl Decode {
     }
 
     fn codec(&self, source: ArrowError) -> StoreError {
-        StoreError::Codec { key: self.key.clone(), source }
+        StoreError::Codec {
+            key: self.key.clone(),
+            source,
+        }
     }
 }
 
@@ -197,18 +236,32 @@ struct Frame {
 
 /// The first whole message at the start of `bytes`; `None` when more bytes are needed. The decoder cannot be asked where a stream ends.
 fn frame(bytes: &[u8]) -> Result<Option<Frame>, ArrowError> {
-    let Some((header, rest)) = bytes.split_first_chunk::<8>() else { return Ok(None) };
+    let Some((header, rest)) = bytes.split_first_chunk::<8>() else {
+        return Ok(None);
+    };
     let [c0, c1, c2, c3, s0, s1, s2, s3] = *header;
     if [c0, c1, c2, c3] != [0xff; 4] {
-        return Err(ArrowError::IpcError("a message does not start with the continuation marker".to_string()));
+        return Err(ArrowError::IpcError(
+            "a message does not start with the continuation marker".to_string(),
+        ));
     }
     let metadata_length = u32::from_le_bytes([s0, s1, s2, s3]) as usize;
     if metadata_length == 0 {
-        return Ok(Some(Frame { length: 8, end_of_stream: true }));
+        return Ok(Some(Frame {
+            length: 8,
+            end_of_stream: true,
+        }));
     }
-    let Some(metadata) = rest.get(..metadata_length) else { return Ok(None) };
-    let message = root_as_message(metadata).map_err(|error| ArrowError::IpcError(format!("a message has no readable header: {error}")))?;
-    let body = usize::try_from(message.bodyLength()).map_err(|_| ArrowError::IpcError("a message has a negative length".to_string()))?;
+    let Some(metadata) = rest.get(..metadata_length) else {
+        return Ok(None);
+    };
+    let message = root_as_message(metadata)
+        .map_err(|error| ArrowError::IpcError(format!("a message has no readable header: {error}")))?;
+    let body = usize::try_from(message.bodyLength())
+        .map_err(|_| ArrowError::IpcError("a message has a negative length".to_string()))?;
     let length = 8 + metadata_length + body;
-    Ok((bytes.len() >= length).then_some(Frame { length, end_of_stream: false }))
+    Ok((bytes.len() >= length).then_some(Frame {
+        length,
+        end_of_stream: false,
+    }))
 }

@@ -15,7 +15,9 @@ use crate::rooted::RootedFileSystem;
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
     /// A local file that is not below a configured root, symbolic links resolved.
-    #[error("file {path} is outside the directories that executors may read; add its directory to CNE_FILE_ROOTS")]
+    #[error(
+        "file {path} is outside the directories that executors may read; add its directory to CNE_FILE_ROOTS"
+    )]
     OutsideRoots {
         /// As asked for.
         path: String,
@@ -62,7 +64,11 @@ pub struct ExecutorObjectStores {
 impl ExecutorObjectStores {
     /// `file_roots` may be empty: then no local file is read. A root that does not exist (yet) allows nothing until it does.
     pub fn new(file_roots: Vec<PathBuf>) -> Self {
-        Self { files: Arc::new(RootedFileSystem::new(file_roots)), buckets: Mutex::default(), registered: Mutex::default() }
+        Self {
+            files: Arc::new(RootedFileSystem::new(file_roots)),
+            buckets: Mutex::default(),
+            registered: Mutex::default(),
+        }
     }
 
     fn bucket(&self, bucket: &str) -> Result<Arc<dyn ObjectStore>> {
@@ -70,7 +76,8 @@ impl ExecutorObjectStores {
         if let Some(store) = buckets.get(bucket) {
             return Ok(Arc::clone(store));
         }
-        let store: Arc<dyn ObjectStore> = Arc::new(s3_bucket(bucket).map_err(|error| DataFusionError::ObjectStore(Box::new(error)))?);
+        let store: Arc<dyn ObjectStore> =
+            Arc::new(s3_bucket(bucket).map_err(|error| DataFusionError::ObjectStore(Box::new(error)))?);
         buckets.insert(bucket.to_string(), Arc::clone(&store));
         Ok(store)
     }
@@ -97,7 +104,9 @@ impl ObjectStoreRegistry for ExecutorObjectStores {
                 Some(bucket) => self.bucket(bucket),
                 None => refuse(AccessError::NoBucket { url: url.to_string() }),
             },
-            scheme => refuse(AccessError::Scheme { scheme: scheme.to_string() }),
+            scheme => refuse(AccessError::Scheme {
+                scheme: scheme.to_string(),
+            }),
         }
     }
 }

@@ -20,7 +20,11 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { attempts: 4, base: Duration::from_millis(50), max: Duration::from_secs(2) }
+        Self {
+            attempts: 4,
+            base: Duration::from_millis(50),
+            max: Duration::from_secs(2),
+        }
     }
 }
 
@@ -31,7 +35,12 @@ pub(crate) fn is_transient(error: &Error) -> bool {
 
 impl RetryPolicy {
     /// Runs a request until it is answered; what is neither a success nor transient is returned at once, in the inner result.
-    pub(crate) async fn run<T, F, R>(&self, operation: &'static str, path: &Path, mut request: F) -> Result<Result<T, Error>, StoreError>
+    pub(crate) async fn run<T, F, R>(
+        &self,
+        operation: &'static str,
+        path: &Path,
+        mut request: F,
+    ) -> Result<Result<T, Error>, StoreError>
     where
         F: FnMut() -> R,
         R: Future<Output = Result<T, Error>>,
@@ -41,7 +50,12 @@ impl RetryPolicy {
             match request().await {
                 Err(source) if is_transient(&source) => {
                     if attempt >= self.attempts {
-                        return Err(StoreError::Transient { operation, key: path.to_string(), attempts: attempt, source });
+                        return Err(StoreError::Transient {
+                            operation,
+                            key: path.to_string(),
+                            attempts: attempt,
+                            source,
+                        });
                     }
                     tracing::debug!(operation, key = %path, attempt, error = %source, "store request is repeated");
                     tokio::time::sleep(self.pause(attempt)).await;
@@ -61,5 +75,9 @@ impl RetryPolicy {
 
 /// For answers that only a success may have.
 pub(crate) fn refused(operation: &'static str, path: &Path, source: Error) -> StoreError {
-    StoreError::Refused { operation, key: path.to_string(), source }
+    StoreError::Refused {
+        operation,
+        key: path.to_string(),
+        source,
+    }
 }

@@ -10,8 +10,8 @@ use futures::stream::BoxStream;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions,
-    PutPayload, PutResult, Result,
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
 use crate::AccessError;
@@ -27,25 +27,37 @@ pub(crate) struct RootedFileSystem {
 
 impl RootedFileSystem {
     pub(crate) fn new(roots: Vec<PathBuf>) -> Self {
-        Self { roots: Arc::new(roots), inner: LocalFileSystem::new() }
+        Self {
+            roots: Arc::new(roots),
+            inner: LocalFileSystem::new(),
+        }
     }
 
     /// The resolved path of an allowed file, on a blocking thread.
     async fn resolve(&self, location: &Path) -> Result<Path> {
         let roots = Arc::clone(&self.roots);
         let location = location.clone();
-        tokio::task::spawn_blocking(move || resolve(&roots, &location)).await.map_err(|source| Error::JoinError { source })?
+        tokio::task::spawn_blocking(move || resolve(&roots, &location))
+            .await
+            .map_err(|source| Error::JoinError { source })?
     }
 }
 
 fn access(error: AccessError) -> Error {
     // `PermissionDenied`, and not `Generic`: it is not worth another try.
-    Error::PermissionDenied { path: STORE.to_string(), source: Box::new(error) }
+    Error::PermissionDenied {
+        path: STORE.to_string(),
+        source: Box::new(error),
+    }
 }
 
 fn resolve(roots: &[PathBuf], location: &Path) -> Result<Path> {
     let path = PathBuf::from(format!("/{}", location.as_ref()));
-    let outside = || access(AccessError::OutsideRoots { path: path.display().to_string() });
+    let outside = || {
+        access(AccessError::OutsideRoots {
+            path: path.display().to_string(),
+        })
+    };
     if path.components().any(|part| matches!(part, Component::ParentDir)) {
         return Err(outside());
     }
@@ -61,13 +73,19 @@ fn resolve(roots: &[PathBuf], location: &Path) -> Result<Path> {
             Err(_) => return Err(outside()),
         }
     };
-    let allowed = roots.iter().filter_map(|root| std::fs::canonicalize(root).ok()).any(|root| resolved.starts_with(root));
+    let allowed = roots
+        .iter()
+        .filter_map(|root| std::fs::canonicalize(root).ok())
+        .any(|root| resolved.starts_with(root));
     if !allowed {
         return Err(outside());
     }
     if existing != path {
         let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(Error::NotFound { path: path.display().to_string(), source: Box::new(source) });
+        return Err(Error::NotFound {
+            path: path.display().to_string(),
+            source: Box::new(source),
+        });
     }
     let resolved = resolved.to_str().ok_or_else(outside)?;
     Ok(Path::parse(resolved)?)

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use datafusion::error::DataFusionError;
-use datafusion::execution::disk_manager::DiskManager;
 use datafusion::execution::SpillFile;
+use datafusion::execution::disk_manager::DiskManager;
 use futures::{Stream, StreamExt};
 
 use crate::StoreError;
@@ -42,7 +42,12 @@ impl Spill {
     /// Reads the buckets back, in order.
     pub(crate) fn read(self) -> Result<SpillReader, StoreError> {
         let stream = self.file.read_stream().map_err(spill_error)?;
-        Ok(SpillReader { _file: self.file, stream, rest: Bytes::new(), lengths: self.lengths.into_iter() })
+        Ok(SpillReader {
+            _file: self.file,
+            stream,
+            rest: Bytes::new(),
+            lengths: self.lengths.into_iter(),
+        })
     }
 }
 

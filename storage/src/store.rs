@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use cne_proto::v1::CommitRecord;
+use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
@@ -16,6 +18,8 @@ use crate::{MapOutputId, RetryPolicy, ShuffleWriter, StoreError, TaskAttempt, Wr
 
 /// Commit records kept in memory per process.
 const CACHED_RECORDS: usize = 16_384;
+/// Map outputs opened at the same time by one reader; bounds its memory together with the reader's block.
+const OPENED_AHEAD: usize = 4;
 /// Deletions and listings at the same time.
 const CONCURRENT_DELETES: usize = 8;
 
@@ -51,7 +55,12 @@ pub struct Committed {
 impl ShuffleStore {
     /// Uses `prefix` of `store`; see [`crate::open_store`].
     pub fn new(store: Arc<dyn ObjectStore>, prefix: Path) -> Self {
-        Self { store, prefix, retry: RetryPolicy::default(), cache: Arc::new(RecordCache::new(CACHED_RECORDS)) }
+        Self {
+            store,
+            prefix,
+            retry: RetryPolicy::default(),
+            cache: Arc::new(RecordCache::new(CACHED_RECORDS)),
+        }
     }
 
     /// Replaces how transient answers are retried.
@@ -91,7 +100,10 @@ impl ShuffleStore {
         let id = MapOutputId::new(&record.job_id, record.stage_id, record.map_partition);
         let path = self.locate(&id.commit_key()?);
         let payload = PutPayload::from(record.encode_to_vec());
-        let create = || self.store.put_opts(&path, payload.clone(), PutMode::Create.into());
+        let create = || {
+            self.store
+                .put_opts(&path, payload.clone(), PutMode::Create.into())
+        };
         match self.retry.run("commit", &path, create).await {
             Ok(Ok(_)) => {
                 let stored = Arc::new(decode_record(&id, &path, &record.encode_to_vec())?);
@@ -99,7 +111,9 @@ impl ShuffleStore {
                 Ok(Committed { won: true, stored })
             }
             // The create of our own first try may have arrived although its answer did not: who won is in the record, not in the answer.
-            Ok(Err(Error::AlreadyExists { .. } | Error::Precondition { .. })) => self.settle(&id, record).await,
+            Ok(Err(Error::AlreadyExists { .. } | Error::Precondition { .. })) => {
+                self.settle(&id, record).await
+            }
             Ok(Err(source)) => Err(refused("commit", &path, source)),
             Err(unanswered) => match self.record(&id).await {
                 Ok(_) => self.settle(&id, record).await,
@@ -122,7 +136,9 @@ impl ShuffleStore {
         let path = self.locate(data_key);
         match self.retry.run("delete", &path, || self.store.delete(&path)).await {
             Ok(Ok(()) | Err(Error::NotFound { .. })) => {}
-            Ok(Err(error)) => tracing::warn!(key = %path, %error, "data of an attempt that lost is not deleted"),
+            Ok(Err(error)) => {
+                tracing::warn!(key = %path, %error, "data of an attempt that lost is not deleted")
+            }
             Err(error) => tracing::warn!(key = %path, %error, "data of an attempt that lost is not deleted"),
         }
     }
@@ -151,6 +167,23 @@ impl ShuffleStore {
         reader::read_bucket(self, id, &stored, bucket).await
     }
 
+    /// The rows of one bucket of many map outputs, one after the other in the order of `ids`. The next few are opened (their record read,
+    /// and their bytes when there are few) while one is consumed. `schema` is what the rows have.
+    pub fn read_ordered(
+        &self,
+        ids: Vec<MapOutputId>,
+        bucket: u32,
+        schema: SchemaRef,
+    ) -> SendableRecordBatchStream {
+        let store = self.clone();
+        let opened = futures::stream::iter(ids).map(move |id| {
+            let store = store.clone();
+            async move { store.read(&id, bucket).await.map_err(DataFusionError::from) }
+        });
+        let rows = opened.buffered(OPENED_AHEAD).try_flatten();
+        Box::pin(RecordBatchStreamAdapter::new(schema, rows))
+    }
+
     /// Removes all outputs of a job and says how many objects that were. What is already gone is no error.
     pub async fn delete_job(&self, job_id: &str) -> Result<u64, StoreError> {
         check_job_id(job_id)?;
@@ -161,15 +194,22 @@ impl ShuffleStore {
     /// Removes the outputs of one stage of a job.
     pub async fn delete_stage(&self, job_id: &str, stage_id: u32) -> Result<u64, StoreError> {
         check_job_id(job_id)?;
-        self.cache.forget(|id| id.job_id == job_id && id.stage_id == stage_id);
-        self.delete_below(|fan_out| format!("{fan_out:x}/{job_id}/{stage_id}")).await
+        self.cache
+            .forget(|id| id.job_id == job_id && id.stage_id == stage_id);
+        self.delete_below(|fan_out| format!("{fan_out:x}/{job_id}/{stage_id}"))
+            .await
     }
 
     async fn delete_below(&self, directory: impl Fn(u32) -> String) -> Result<u64, StoreError> {
-        let directories: Vec<Path> = (0..FAN_OUT).map(|fan_out| self.locate(&directory(fan_out))).collect();
+        let directories: Vec<Path> = (0..FAN_OUT)
+            .map(|fan_out| self.locate(&directory(fan_out)))
+            .collect();
         futures::stream::iter(directories)
             .map(|directory| async move {
-                let answer = self.retry.run("delete", &directory, || self.delete_directory(&directory)).await?;
+                let answer = self
+                    .retry
+                    .run("delete", &directory, || self.delete_directory(&directory))
+                    .await?;
                 answer.map_err(|source| refused("delete", &directory, source))
             })
             .buffer_unordered(CONCURRENT_DELETES)
@@ -178,7 +218,11 @@ impl ShuffleStore {
     }
 
     async fn delete_directory(&self, directory: &Path) -> object_store::Result<u64> {
-        let found = self.store.list(Some(directory)).map_ok(|meta| meta.location).boxed();
+        let found = self
+            .store
+            .list(Some(directory))
+            .map_ok(|meta| meta.location)
+            .boxed();
         self.store
             .delete_stream(found)
             .map(|answer| match answer {
@@ -192,19 +236,33 @@ impl ShuffleStore {
 }
 
 pub(crate) fn lost(id: &MapOutputId, what: &'static str) -> StoreError {
-    StoreError::LostOutput { job_id: id.job_id.clone(), stage_id: id.stage_id, map_partition: id.map_partition, what }
+    StoreError::LostOutput {
+        job_id: id.job_id.clone(),
+        stage_id: id.stage_id,
+        map_partition: id.map_partition,
+        what,
+    }
 }
 
 /// Decodes a record and checks that it is the one of `id`, and that its data is where only this map output's data can be.
 fn decode_record(id: &MapOutputId, path: &Path, bytes: &[u8]) -> Result<StoredRecord, StoreError> {
-    let corrupt = |what: &str| StoreError::Corrupt { key: path.to_string(), what: what.to_string() };
+    let corrupt = |what: &str| StoreError::Corrupt {
+        key: path.to_string(),
+        what: what.to_string(),
+    };
     let record = CommitRecord::decode(bytes).map_err(|_| corrupt("not a commit record"))?;
-    if (record.job_id.as_str(), record.stage_id, record.map_partition) != (id.job_id.as_str(), id.stage_id, id.map_partition) {
+    if (record.job_id.as_str(), record.stage_id, record.map_partition)
+        != (id.job_id.as_str(), id.stage_id, id.map_partition)
+    {
         return Err(corrupt("the record names another map output"));
     }
     if !record.data_key.is_empty() && !id.owns_data_key(&record.data_key)? {
         return Err(corrupt("the record names data of another map output"));
     }
     let schema = schema_from_message(&record.schema).map_err(|_| corrupt("the schema cannot be read"))?;
-    Ok(StoredRecord { checksum: crc32fast::hash(bytes), schema, record })
+    Ok(StoredRecord {
+        checksum: crc32fast::hash(bytes),
+        schema,
+        record,
+    })
 }

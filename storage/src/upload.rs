@@ -27,7 +27,16 @@ pub(crate) struct Upload {
 
 impl Upload {
     pub(crate) fn new(store: Arc<dyn ObjectStore>, path: Path, retry: RetryPolicy) -> Self {
-        Self { store, path, retry, buffer: vec![], buffered: 0, written: 0, multipart: None, parts: JoinSet::new() }
+        Self {
+            store,
+            path,
+            retry,
+            buffer: vec![],
+            buffered: 0,
+            written: 0,
+            multipart: None,
+            parts: JoinSet::new(),
+        }
     }
 
     /// Bytes accepted so far.
@@ -60,7 +69,12 @@ impl Upload {
         }
         let payload = self.take_buffer();
         if self.multipart.is_none() {
-            let upload = self.retry.run("create upload", &self.path, || self.store.put_multipart(&self.path)).await?;
+            let upload = self
+                .retry
+                .run("create upload", &self.path, || {
+                    self.store.put_multipart(&self.path)
+                })
+                .await?;
             self.multipart = Some(upload.map_err(|source| refused("create upload", &self.path, source))?);
         }
         if let Some(upload) = &mut self.multipart {
@@ -81,9 +95,18 @@ impl Upload {
     fn failed(&self, operation: &'static str, source: object_store::Error) -> StoreError {
         let key = self.path.to_string();
         if is_transient(&source) {
-            StoreError::Transient { operation, key, attempts: 1, source }
+            StoreError::Transient {
+                operation,
+                key,
+                attempts: 1,
+                source,
+            }
         } else {
-            StoreError::Refused { operation, key, source }
+            StoreError::Refused {
+                operation,
+                key,
+                source,
+            }
         }
     }
 
@@ -99,8 +122,13 @@ impl Upload {
                 return Ok(());
             }
             let payload = self.take_buffer();
-            let answer = self.retry.run("put", &self.path, || self.store.put(&self.path, payload.clone())).await?;
-            return answer.map(|_| ()).map_err(|source| refused("put", &self.path, source));
+            let answer = self
+                .retry
+                .run("put", &self.path, || self.store.put(&self.path, payload.clone()))
+                .await?;
+            return answer
+                .map(|_| ())
+                .map_err(|source| refused("put", &self.path, source));
         }
         if self.buffered > 0 {
             self.send_part().await?;
@@ -120,7 +148,10 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        let (Some(mut upload), Ok(runtime)) = (self.multipart.take(), tokio::runtime::Handle::try_current()) else { return };
+        let (Some(mut upload), Ok(runtime)) = (self.multipart.take(), tokio::runtime::Handle::try_current())
+        else {
+            return;
+        };
         let mut parts = std::mem::take(&mut self.parts);
         let path = self.path.clone();
         runtime.spawn(async move {

@@ -34,7 +34,12 @@ pub struct WriterOptions {
 
 impl Default for WriterOptions {
     fn default() -> Self {
-        Self { compression: Compression::default(), batch_size: 8192, gather_bytes: 32 << 20, encoded_bytes: 256 << 20 }
+        Self {
+            compression: Compression::default(),
+            batch_size: 8192,
+            gather_bytes: 32 << 20,
+            encoded_bytes: 256 << 20,
+        }
     }
 }
 
@@ -72,12 +77,19 @@ impl ShuffleWriter {
         options: WriterOptions,
     ) -> Result<Self, StoreError> {
         let data_key = id.data_key(&attempt)?;
-        let upload = Upload::new(Arc::clone(store.object_store()), store.locate(&data_key), store.retry());
+        let upload = Upload::new(
+            Arc::clone(store.object_store()),
+            store.locate(&data_key),
+            store.retry(),
+        );
         let runtime = context.runtime_env();
-        let consumer = MemoryConsumer::new(format!("ShuffleWriter[{}]", id.map_partition)).with_can_spill(num_buckets > 1);
+        let consumer = MemoryConsumer::new(format!("ShuffleWriter[{}]", id.map_partition))
+            .with_can_spill(num_buckets > 1);
         Ok(Self {
             gather: Gather::new(num_buckets),
-            encoders: (0..num_buckets).map(|_| StreamEncoder::new(Arc::clone(&schema), options.compression)).collect(),
+            encoders: (0..num_buckets)
+                .map(|_| StreamEncoder::new(Arc::clone(&schema), options.compression))
+                .collect(),
             ranges: vec![BucketRange::default(); num_buckets],
             spills: vec![],
             spilled_bytes: 0,
@@ -115,7 +127,12 @@ impl ShuffleWriter {
         if bucket as usize >= num_buckets {
             return Err(StoreError::NoSuchBucket { bucket, num_buckets });
         }
-        if num_buckets == 1 { self.write_through(&batch).await } else { self.write_rows(batch.clone(), &vec![bucket; batch.num_rows()]).await }
+        if num_buckets == 1 {
+            self.write_through(&batch).await
+        } else {
+            self.write_rows(batch.clone(), &vec![bucket; batch.num_rows()])
+                .await
+        }
     }
 
     /// Appends each row to its bucket; `bucket_of_row` has one entry per row. Faster than one [`Self::write`] per bucket.
@@ -146,7 +163,10 @@ impl ShuffleWriter {
         }
         self.check(batch)?;
         let (range, encoder) = (&mut self.ranges[0], &mut self.encoders[0]);
-        encoder.push(batch).map_err(|source| StoreError::Codec { key: self.data_key.clone(), source })?;
+        encoder.push(batch).map_err(|source| StoreError::Codec {
+            key: self.data_key.clone(),
+            source,
+        })?;
         range.rows += batch.num_rows() as u64;
         range.batches += 1;
         if encoder.len() >= CHUNK {
@@ -155,7 +175,8 @@ impl ShuffleWriter {
             self.upload.push(bytes).await?;
         }
         // What is in flight is bounded; it is counted, but an upload cannot be spilled, so it is not refused.
-        self.reservation.resize(self.upload.memory() + self.encoders[0].capacity());
+        self.reservation
+            .resize(self.upload.memory() + self.encoders[0].capacity());
         Ok(())
     }
 
@@ -165,12 +186,19 @@ impl ShuffleWriter {
         if declared.eq(batch.columns().iter().map(|column| column.data_type())) {
             return Ok(());
         }
-        let what = format!("rows of {} where {} was declared", batch.schema_ref(), self.schema);
+        let what = format!(
+            "rows of {} where {} was declared",
+            batch.schema_ref(),
+            self.schema
+        );
         Err(self.codec(ArrowError::SchemaError(what)))
     }
 
     fn codec(&self, source: ArrowError) -> StoreError {
-        StoreError::Codec { key: self.data_key.clone(), source }
+        StoreError::Codec {
+            key: self.data_key.clone(),
+            source,
+        }
     }
 
     fn encoded(&self) -> usize {
@@ -178,22 +206,29 @@ impl ShuffleWriter {
     }
 
     fn reserve(&self) -> bool {
-        self.reservation.try_resize(self.gather.bytes() + self.encoded()).is_ok()
+        self.reservation
+            .try_resize(self.gather.bytes() + self.encoded())
+            .is_ok()
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
         let ranges = &mut self.ranges;
-        let flushed = self.gather.flush(self.options.batch_size, &mut self.encoders, |bucket, rows| {
-            ranges[bucket].rows += rows as u64;
-            ranges[bucket].batches += 1;
-        });
+        let flushed = self
+            .gather
+            .flush(self.options.batch_size, &mut self.encoders, |bucket, rows| {
+                ranges[bucket].rows += rows as u64;
+                ranges[bucket].batches += 1;
+            });
         flushed.map_err(|source| self.codec(source))
     }
 
     async fn spill(&mut self) -> Result<(), StoreError> {
         let mut buckets = Vec::with_capacity(self.encoders.len());
         for encoder in &mut self.encoders {
-            buckets.push(encoder.take().map_err(|source| StoreError::Codec { key: self.data_key.clone(), source })?);
+            buckets.push(encoder.take().map_err(|source| StoreError::Codec {
+                key: self.data_key.clone(),
+                source,
+            })?);
         }
         let bytes: usize = buckets.iter().map(Vec::len).sum();
         self.spills.push(Spill::write(&self.disk, buckets).await?);
@@ -224,8 +259,15 @@ impl ShuffleWriter {
             stage_attempt: self.attempt.stage_attempt,
             task_attempt: self.attempt.task_attempt,
             executor_id: self.attempt.executor_id,
-            data_key: if bytes == 0 { String::new() } else { self.data_key.clone() },
-            schema: schema_message(&self.schema).map_err(|source| StoreError::Codec { key: self.data_key.clone(), source })?,
+            data_key: if bytes == 0 {
+                String::new()
+            } else {
+                self.data_key.clone()
+            },
+            schema: schema_message(&self.schema).map_err(|source| StoreError::Codec {
+                key: self.data_key.clone(),
+                source,
+            })?,
             rows: self.ranges.iter().map(|range| range.rows).sum(),
             buckets: self.ranges,
             inputs,
@@ -237,7 +279,11 @@ impl ShuffleWriter {
     /// Appends one bucket: its part of each spill, oldest first, then what is in memory.
     async fn finish_bucket(&mut self, bucket: usize, spills: &mut [SpillReader]) -> Result<(), StoreError> {
         let mut hasher = std::mem::take(&mut self.hasher);
-        let start = if self.num_buckets() == 1 { 0 } else { self.upload.written() };
+        let start = if self.num_buckets() == 1 {
+            0
+        } else {
+            self.upload.written()
+        };
         for spill in spills {
             let mut rest = spill.next_bucket();
             while rest > 0 {
@@ -247,7 +293,10 @@ impl ShuffleWriter {
                 self.upload.push(bytes).await?;
             }
         }
-        let bytes = Bytes::from(self.encoders[bucket].take().map_err(|source| StoreError::Codec { key: self.data_key.clone(), source })?);
+        let bytes = Bytes::from(self.encoders[bucket].take().map_err(|source| StoreError::Codec {
+            key: self.data_key.clone(),
+            source,
+        })?);
         hasher.update(&bytes);
         self.upload.push(bytes).await?;
         let length = self.upload.written() - start;

@@ -46,9 +46,22 @@ impl PhysicalExprAdapterFactory for ScanAdapterFactory {
     fn create(&self, _: SchemaRef, physical: SchemaRef) -> Result<Arc<dyn PhysicalExprAdapter>> {
         let file = physical.metadata().get(FILE_KEY).cloned().unwrap_or_default();
         let by_id = self.rules.use_field_id && self.columns.iter().any(|column| column.field_id.is_some());
-        let missing_ids = by_id && self.require_field_ids && !physical.fields().iter().any(|field| physical_field_id(field).is_some());
-        let rules = Rules { file, ..self.rules.clone() };
-        Ok(Arc::new(ScanAdapter { columns: Arc::clone(&self.columns), physical, rules, missing_ids }))
+        let missing_ids = by_id
+            && self.require_field_ids
+            && !physical
+                .fields()
+                .iter()
+                .any(|field| physical_field_id(field).is_some());
+        let rules = Rules {
+            file,
+            ..self.rules.clone()
+        };
+        Ok(Arc::new(ScanAdapter {
+            columns: Arc::clone(&self.columns),
+            physical,
+            rules,
+            missing_ids,
+        }))
     }
 }
 
@@ -66,33 +79,54 @@ impl PhysicalExprAdapter for ScanAdapter {
 }
 
 fn listed(physical: &Schema, key: &str, name: &str) -> bool {
-    physical.metadata().get(key).is_some_and(|lines| lines.lines().any(|line| line == name))
+    physical
+        .metadata()
+        .get(key)
+        .is_some_and(|lines| lines.lines().any(|line| line == name))
 }
 
 impl ScanAdapter {
     fn column(&self, declared: &TableColumn) -> Result<Arc<dyn PhysicalExpr>, ScanError> {
         if self.missing_ids {
-            return Err(ScanError::NoFieldIds { file: self.rules.file.clone() });
+            return Err(ScanError::NoFieldIds {
+                file: self.rules.file.clone(),
+            });
         }
         let fields = self.physical.fields();
-        let Some(index) = self.rules.find(fields, &declared.name, declared.field_id, &declared.name)? else {
+        let Some(index) = self
+            .rules
+            .find(fields, &declared.name, declared.field_id, &declared.name)?
+        else {
             return Ok(Arc::new(Literal::new(match &declared.default {
                 Some(default) => default.clone(),
-                None => ScalarValue::try_new_null(&declared.arrow)
-                    .map_err(|_| ScanError::unsupported(format!("column {}", declared.name), "no NULL of its type"))?,
+                None => ScalarValue::try_new_null(&declared.arrow).map_err(|_| {
+                    ScanError::unsupported(format!("column {}", declared.name), "no NULL of its type")
+                })?,
             })));
         };
         let field = &fields[index];
         let int96 = listed(&self.physical, INT96_KEY, field.name());
-        let rules = Rules { int96, legacy: self.legacy(int96), ..self.rules.clone() };
+        let rules = Rules {
+            int96,
+            legacy: self.legacy(int96),
+            ..self.rules.clone()
+        };
         let alignment = rules.align(field.data_type(), &declared.spark, &declared.name)?;
         let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(field.name(), index));
         // INT96 has no usable order in statistics, and the deprecated statistics have another order than Spark's strings.
         let prunable = !int96 && !listed(&self.physical, DEPRECATED_STATISTICS_KEY, field.name());
         Ok(match alignment {
             Alignment::Same if prunable => column,
-            Alignment::Cast(target) if prunable && always_fits(field.data_type(), &target) => Arc::new(CastExpr::new(column, target, None)),
-            alignment => Arc::new(AlignExpr::new(column, alignment, declared.arrow.clone(), &declared.name, &self.rules.file)),
+            Alignment::Cast(target) if prunable && always_fits(field.data_type(), &target) => {
+                Arc::new(CastExpr::new(column, target, None))
+            }
+            alignment => Arc::new(AlignExpr::new(
+                column,
+                alignment,
+                declared.arrow.clone(),
+                &declared.name,
+                &self.rules.file,
+            )),
         })
     }
 
@@ -103,14 +137,23 @@ impl ScanAdapter {
             true => ("3.1.0", "org.apache.spark.legacyINT96"),
             false => ("3.0.0", "org.apache.spark.legacyDateTime"),
         };
-        metadata.contains_key(key) || metadata.get("org.apache.spark.version").is_some_and(|version| older(version, since))
+        metadata.contains_key(key)
+            || metadata
+                .get("org.apache.spark.version")
+                .is_some_and(|version| older(version, since))
     }
 }
 
 /// Compares the numbers of two versions.
 fn older(version: &str, than: &str) -> bool {
     let numbers = |version: &str| -> Vec<u32> {
-        let leading = |part: &str| part.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
+        let leading = |part: &str| {
+            part.chars()
+                .take_while(char::is_ascii_digit)
+                .collect::<String>()
+                .parse()
+                .unwrap_or(0)
+        };
         version.split('.').take(3).map(leading).collect()
     };
     numbers(version) < numbers(than)

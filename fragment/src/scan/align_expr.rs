@@ -1,5 +1,5 @@
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{RecordBatch, new_empty_array};
@@ -12,7 +12,7 @@ use super::ScanError;
 use super::align::{Alignment, Failure};
 
 /// A column of a file as Spark's type. Opaque to pruning: statistics of the file are not used through it.
-#[derive(Debug, Eq, Hash)]
+#[derive(Debug, Eq)]
 pub(crate) struct AlignExpr {
     child: Arc<dyn PhysicalExpr>,
     alignment: Alignment,
@@ -30,15 +30,49 @@ impl PartialEq for AlignExpr {
     }
 }
 
+impl Hash for AlignExpr {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (
+            &self.child,
+            &self.alignment,
+            &self.target,
+            &self.column,
+            &self.file,
+        )
+            .hash(state);
+    }
+}
+
 impl AlignExpr {
-    pub(crate) fn new(child: Arc<dyn PhysicalExpr>, alignment: Alignment, target: DataType, column: &str, file: &str) -> Self {
-        Self { child, alignment, target, column: column.to_string(), file: file.to_string() }
+    pub(crate) fn new(
+        child: Arc<dyn PhysicalExpr>,
+        alignment: Alignment,
+        target: DataType,
+        column: &str,
+        file: &str,
+    ) -> Self {
+        Self {
+            child,
+            alignment,
+            target,
+            column: column.to_string(),
+            file: file.to_string(),
+        }
     }
 
     fn error(&self, failure: Failure) -> ScanError {
         let (file, column) = (self.file.clone(), self.column.clone());
         match failure {
-            Failure::Mismatch { column, physical, expected } => ScanError::TypeMismatch { file, column, physical, expected },
+            Failure::Mismatch {
+                column,
+                physical,
+                expected,
+            } => ScanError::TypeMismatch {
+                file,
+                column,
+                physical,
+                expected,
+            },
             Failure::Rebase => ScanError::Rebase { file, column },
             Failure::Value(source) => ScanError::Value { file, column, source },
         }
@@ -66,16 +100,32 @@ impl PhysicalExpr for AlignExpr {
             return Ok(ColumnarValue::Array(new_empty_array(&self.target)));
         }
         let array = self.child.evaluate(batch)?.into_array(batch.num_rows())?;
-        Ok(ColumnarValue::Array(self.alignment.apply(&array).map_err(|failure| self.error(failure))?))
+        Ok(ColumnarValue::Array(
+            self.alignment
+                .apply(&array)
+                .map_err(|failure| self.error(failure))?,
+        ))
     }
 
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
         vec![&self.child]
     }
 
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
-        let child = children.into_iter().next().unwrap_or_else(|| Arc::clone(&self.child));
-        Ok(Arc::new(Self::new(child, self.alignment.clone(), self.target.clone(), &self.column, &self.file)))
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        let child = children
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| Arc::clone(&self.child));
+        Ok(Arc::new(Self::new(
+            child,
+            self.alignment.clone(),
+            self.target.clone(),
+            &self.column,
+            &self.file,
+        )))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

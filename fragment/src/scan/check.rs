@@ -17,14 +17,22 @@ pub struct ScanRejection {
 }
 
 fn rejection(what: impl Into<String>, reason: impl Into<String>, hint: &str) -> ScanRejection {
-    ScanRejection { what: what.into(), reason: reason.into(), hint: hint.to_string() }
+    ScanRejection {
+        what: what.into(),
+        reason: reason.into(),
+        hint: hint.to_string(),
+    }
 }
 
 /// All that cannot be read, without touching a file. An empty list means that [`super::plan_scan`] can plan the scan.
 pub fn check_scan(common: &NativeScanCommon) -> Vec<ScanRejection> {
     let mut found = vec![];
     if common.encryption_enabled {
-        found.push(rejection("encryption", "encrypted Parquet files are not read by executors", "unset parquet.crypto.factory.class"));
+        found.push(rejection(
+            "encryption",
+            "encrypted Parquet files are not read by executors",
+            "unset parquet.crypto.factory.class",
+        ));
     }
     for key in common.object_store_options.keys() {
         check_option(key, &mut found);
@@ -35,7 +43,11 @@ pub fn check_scan(common: &NativeScanCommon) -> Vec<ScanRejection> {
     check_indices(common, &mut found);
     for default in &common.default_values {
         if let Err(error) = literal_value(default) {
-            found.push(rejection("default value", error.to_string(), "rewrite the files so that the column exists in all of them"));
+            found.push(rejection(
+                "default value",
+                error.to_string(),
+                "rewrite the files so that the column exists in all of them",
+            ));
         }
     }
     found
@@ -43,48 +55,89 @@ pub fn check_scan(common: &NativeScanCommon) -> Vec<ScanRejection> {
 
 /// What can be refused by the file's URL alone.
 pub fn check_files(partition: &NativeScan) -> Vec<ScanRejection> {
-    let files = partition.file_partition.iter().flat_map(|files| &files.partitioned_file);
+    let files = partition
+        .file_partition
+        .iter()
+        .flat_map(|files| &files.partitioned_file);
     files
         .filter_map(|file| locate(&file.file_path).err())
-        .map(|error| rejection("file", error.to_string(), "copy the table to S3 or to a directory that executors share"))
+        .map(|error| {
+            rejection(
+                "file",
+                error.to_string(),
+                "copy the table to S3 or to a directory that executors share",
+            )
+        })
         .collect()
 }
 
 fn check_option(key: &str, found: &mut Vec<ScanRejection>) {
-    const SECRET: [&str; 8] = ["access.key", "secret.key", "session.token", "password", "secret", "account.key", "sas.", "credential.provider.class"];
+    const SECRET: [&str; 8] = [
+        "access.key",
+        "secret.key",
+        "session.token",
+        "password",
+        "secret",
+        "account.key",
+        "sas.",
+        "credential.provider.class",
+    ];
     let lower = key.to_ascii_lowercase();
     if SECRET.iter().any(|secret| lower.contains(secret)) {
         let hint = "executors use their own identity; remove the credential from the Hadoop configuration";
-        found.push(rejection(format!("object store option {key}"), "credentials never travel with a plan", hint));
+        found.push(rejection(
+            format!("object store option {key}"),
+            "credentials never travel with a plan",
+            hint,
+        ));
     } else if lower.ends_with("endpoint") {
         let hint = "configure the endpoint on the executors (AWS_ENDPOINT_URL)";
-        found.push(rejection(format!("object store option {key}"), "endpoints are the executors' own configuration", hint));
+        found.push(rejection(
+            format!("object store option {key}"),
+            "endpoints are the executors' own configuration",
+            hint,
+        ));
     }
 }
 
 fn check_field(common: &NativeScanCommon, field: &SparkStructField, found: &mut Vec<ScanRejection>) {
     let Some(spark) = &field.data_type else {
-        found.push(rejection(format!("column {}", field.name), "no type", "report this as a bug"));
+        found.push(rejection(
+            format!("column {}", field.name),
+            "no type",
+            "report this as a bug",
+        ));
         return;
     };
     if let Err(error) = arrow_type(spark) {
-        found.push(rejection(format!("column {}", field.name), error.to_string(), "do not select the column"));
+        found.push(rejection(
+            format!("column {}", field.name),
+            error.to_string(),
+            "do not select the column",
+        ));
     }
     if !common.case_sensitive && !names_are_ascii(&field.name, spark) {
         let reason = "names outside ASCII are not matched without regard to case as the JVM does";
-        found.push(rejection(format!("column {}", field.name), reason, "set spark.sql.caseSensitive=true"));
+        found.push(rejection(
+            format!("column {}", field.name),
+            reason,
+            "set spark.sql.caseSensitive=true",
+        ));
     }
 }
 
 fn names_are_ascii(name: &str, spark: &SparkType) -> bool {
-    let nested = |spark: &Option<Box<SparkType>>| spark.as_ref().is_none_or(|spark| names_are_ascii("", spark));
+    let nested =
+        |spark: &Option<Box<SparkType>>| spark.as_ref().is_none_or(|spark| names_are_ascii("", spark));
     name.is_ascii()
         && match type_info(spark) {
             Some(DatatypeStruct::List(list)) => nested(&list.element_type),
             Some(DatatypeStruct::Map(map)) => nested(&map.key_type) && nested(&map.value_type),
-            Some(DatatypeStruct::Struct(info)) => {
-                info.field_names.iter().zip(&info.field_datatypes).all(|(name, spark)| names_are_ascii(name, spark))
-            }
+            Some(DatatypeStruct::Struct(info)) => info
+                .field_names
+                .iter()
+                .zip(&info.field_datatypes)
+                .all(|(name, spark)| names_are_ascii(name, spark)),
             Some(DatatypeStruct::Decimal(_)) | None => true,
         }
 }
@@ -93,10 +146,20 @@ fn check_indices(common: &NativeScanCommon, found: &mut Vec<ScanRejection>) {
     let columns = common.data_schema.len() + common.partition_schema.len();
     let in_range = |index: &i64| usize::try_from(*index).is_ok_and(|index| index < columns);
     if !common.projection_vector.iter().all(in_range) {
-        found.push(rejection("projection", "an index outside the schema", "report this as a bug"));
+        found.push(rejection(
+            "projection",
+            "an index outside the schema",
+            "report this as a bug",
+        ));
     }
     let in_data = |index: &i64| usize::try_from(*index).is_ok_and(|index| index < common.data_schema.len());
-    if common.default_values.len() != common.default_values_indexes.len() || !common.default_values_indexes.iter().all(in_data) {
-        found.push(rejection("default values", "an index outside the schema", "report this as a bug"));
+    if common.default_values.len() != common.default_values_indexes.len()
+        || !common.default_values_indexes.iter().all(in_data)
+    {
+        found.push(rejection(
+            "default values",
+            "an index outside the schema",
+            "report this as a bug",
+        ));
     }
 }

@@ -12,7 +12,9 @@ pub enum ScanError {
         file: String,
     },
     /// Another size than the driver listed: it was replaced since.
-    #[error("file {file} has {actual} bytes, but had {listed} when it was listed; run REFRESH TABLE and the query again")]
+    #[error(
+        "file {file} has {actual} bytes, but had {listed} when it was listed; run REFRESH TABLE and the query again"
+    )]
     Changed {
         /// URL as the driver sent it.
         file: String,
@@ -48,7 +50,9 @@ pub enum ScanError {
         source: object_store::Error,
     },
     /// A column's type in the file cannot be read as the table's type.
-    #[error("column [{column}] of file {file} is {physical}, which is not read as {expected}; correct the table's schema or rewrite the file")]
+    #[error(
+        "column [{column}] of file {file} is {physical}, which is not read as {expected}; correct the table's schema or rewrite the file"
+    )]
     TypeMismatch {
         /// URL as the driver sent it.
         file: String,
@@ -60,7 +64,9 @@ pub enum ScanError {
         expected: String,
     },
     /// More than one column of the file matches.
-    #[error("column [{column}] of file {file} is ambiguous: {candidates}; set spark.sql.caseSensitive=true or rename the columns")]
+    #[error(
+        "column [{column}] of file {file} is ambiguous: {candidates}; set spark.sql.caseSensitive=true or rename the columns"
+    )]
     Ambiguous {
         /// URL as the driver sent it.
         file: String,
@@ -70,7 +76,9 @@ pub enum ScanError {
         candidates: String,
     },
     /// Field ids are required, the file has none.
-    #[error("file {file} has no field ids, which the read schema requires; set spark.sql.parquet.fieldId.read.ignoreMissing=true")]
+    #[error(
+        "file {file} has no field ids, which the read schema requires; set spark.sql.parquet.fieldId.read.ignoreMissing=true"
+    )]
     NoFieldIds {
         /// URL as the driver sent it.
         file: String,
@@ -110,7 +118,13 @@ pub enum ScanError {
 impl ScanError {
     /// Whether the same task, tried again, may succeed.
     pub fn retryable(&self) -> bool {
-        matches!(self, Self::Read { source: object_store::Error::Generic { .. } | object_store::Error::JoinError { .. }, .. })
+        matches!(
+            self,
+            Self::Read {
+                source: object_store::Error::Generic { .. } | object_store::Error::JoinError { .. },
+                ..
+            }
+        )
     }
 
     /// The scan error inside an error of a plan, if there is one.
@@ -126,7 +140,10 @@ impl ScanError {
     }
 
     pub(crate) fn unsupported(what: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::Unsupported { what: what.into(), reason: reason.into() }
+        Self::Unsupported {
+            what: what.into(),
+            reason: reason.into(),
+        }
     }
 }
 

@@ -24,9 +24,18 @@ pub(crate) fn locate(file_path: &str) -> Result<Location, ScanError> {
             Some(host) => return Err(malformed(format!("a file on host {host}"))),
         },
         scheme @ ("s3" | "s3a") => {
-            format!("{scheme}://{}", url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| malformed("no bucket".to_string()))?)
+            format!(
+                "{scheme}://{}",
+                url.host_str()
+                    .filter(|host| !host.is_empty())
+                    .ok_or_else(|| malformed("no bucket".to_string()))?
+            )
         }
-        scheme => return Err(malformed(format!("scheme {scheme:?} is not read by executors (file, s3 and s3a are)"))),
+        scheme => {
+            return Err(malformed(format!(
+                "scheme {scheme:?} is not read by executors (file, s3 and s3a are)"
+            )));
+        }
     };
     // From the text, not from `url`: that has `..` and backslashes already interpreted.
     let path = file_path.split_once(':').map_or("", |(_, rest)| rest);
@@ -35,6 +44,7 @@ pub(crate) fn locate(file_path: &str) -> Result<Location, ScanError> {
         None => path,
     };
     let path = path.split(['?', '#']).next().unwrap_or_default();
-    let path = Path::from_url_path(path.trim_start_matches('/')).map_err(|error| malformed(error.to_string()))?;
+    let path =
+        Path::from_url_path(path.trim_start_matches('/')).map_err(|error| malformed(error.to_string()))?;
     Ok(Location { store, path })
 }

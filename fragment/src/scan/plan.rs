@@ -54,12 +54,18 @@ fn index(value: i64, len: usize, what: &str) -> Result<usize, ScanError> {
 }
 
 fn table_column(field: &SparkStructField) -> Result<TableColumn, ScanError> {
-    let spark = field.data_type.clone().ok_or_else(|| ScanError::unsupported(format!("column {}", field.name), "no type"))?;
+    let spark = field
+        .data_type
+        .clone()
+        .ok_or_else(|| ScanError::unsupported(format!("column {}", field.name), "no type"))?;
     Ok(TableColumn {
         name: field.name.clone(),
         arrow: arrow_type(&spark)?,
         spark,
-        field_id: field.metadata.get("parquet.field.id").and_then(|id| id.parse().ok()),
+        field_id: field
+            .metadata
+            .get("parquet.field.id")
+            .and_then(|id| id.parse().ok()),
         default: None,
     })
 }
@@ -68,12 +74,24 @@ impl Scan {
     fn try_new(common: &NativeScanCommon) -> Result<Self, ScanError> {
         let data_len = common.data_schema.len();
         let len = data_len + common.partition_schema.len();
-        let projection = common.projection_vector.iter().map(|value| index(*value, len, "projection")).collect::<Result<Vec<_>, _>>()?;
+        let projection = common
+            .projection_vector
+            .iter()
+            .map(|value| index(*value, len, "projection"))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut declared: Vec<&SparkStructField> = common.data_schema.iter().collect();
         // The required schema has nested types without what is not read.
-        let read: Vec<usize> = projection.iter().copied().filter(|index| *index < data_len).collect();
+        let read: Vec<usize> = projection
+            .iter()
+            .copied()
+            .filter(|index| *index < data_len)
+            .collect();
         if read.len() != common.required_schema.len() {
-            let reason = format!("{} data columns for {} required ones", read.len(), common.required_schema.len());
+            let reason = format!(
+                "{} data columns for {} required ones",
+                read.len(),
+                common.required_schema.len()
+            );
             return Err(ScanError::unsupported("projection", reason));
         }
         for (index, required) in read.iter().zip(&common.required_schema) {
@@ -102,11 +120,22 @@ impl Scan {
             column.default = Some(literal_value(value)?);
         }
         // Nullable whatever the table says: a file may lack the column.
-        let file_fields: Vec<Field> = columns.iter().map(|column| Field::new(&column.name, column.arrow.clone(), true)).collect();
+        let file_fields: Vec<Field> = columns
+            .iter()
+            .map(|column| Field::new(&column.name, column.arrow.clone(), true))
+            .collect();
         let partition_fields = partition_fields(common, &columns)?;
-        let table = TableSchema::builder(Arc::new(Schema::new(file_fields))).with_table_partition_cols(partition_fields.clone()).build();
+        let table = TableSchema::builder(Arc::new(Schema::new(file_fields)))
+            .with_table_partition_cols(partition_fields.clone())
+            .build();
         let filter_columns = read.into_iter().chain(data_len..len).collect();
-        Ok(Self { table, columns: Arc::new(columns), partition_fields, projection, filter_columns })
+        Ok(Self {
+            table,
+            columns: Arc::new(columns),
+            partition_fields,
+            projection,
+            filter_columns,
+        })
     }
 
     fn output_schema(&self) -> Result<SchemaRef> {
@@ -134,9 +163,15 @@ pub fn scan_output_schema(common: &NativeScanCommon) -> Result<SchemaRef> {
 
 /// Plans the files of one partition as a plan with one partition. Without a partition (dry planning), or without files, it has no rows and
 /// no store is asked for.
-pub fn plan_scan(common: &NativeScanCommon, partition: Option<&NativeScan>, context: &ScanContext<'_>) -> Result<Arc<dyn ExecutionPlan>> {
+pub fn plan_scan(
+    common: &NativeScanCommon,
+    partition: Option<&NativeScan>,
+    context: &ScanContext<'_>,
+) -> Result<Arc<dyn ExecutionPlan>> {
     let scan = Scan::try_new(common)?;
-    let files = partition.and_then(|partition| partition.file_partition.as_ref()).map_or(&[][..], |files| &files.partitioned_file);
+    let files = partition
+        .and_then(|partition| partition.file_partition.as_ref())
+        .map_or(&[][..], |files| &files.partitioned_file);
     let mut groups: Vec<(String, Vec<PartitionedFile>)> = vec![];
     for file in files {
         let location = locate(&file.file_path)?;
@@ -146,7 +181,10 @@ pub fn plan_scan(common: &NativeScanCommon, partition: Option<&NativeScan>, cont
             None => groups.push((location.store, vec![planned])),
         }
     }
-    let mut plans = groups.into_iter().map(|(store, files)| scan.plan(common, &store, files, context)).collect::<Result<Vec<_>>>()?;
+    let mut plans = groups
+        .into_iter()
+        .map(|(store, files)| scan.plan(common, &store, files, context))
+        .collect::<Result<Vec<_>>>()?;
     match plans.len() {
         0 => Ok(Arc::new(EmptyExec::new(scan.output_schema()?))),
         1 => Ok(plans.remove(0)),
@@ -159,7 +197,10 @@ impl Scan {
     fn file(&self, file: &SparkPartitionedFile, location: &Location) -> Result<PartitionedFile> {
         let malformed = |reason: &str| ScanError::unsupported(format!("file {}", file.file_path), reason);
         let size = u64::try_from(file.file_size).map_err(|_| malformed("a negative size"))?;
-        let end = file.start.checked_add(file.length).filter(|end| file.start >= 0 && *end >= file.start);
+        let end = file
+            .start
+            .checked_add(file.length)
+            .filter(|end| file.start >= 0 && *end >= file.start);
         let end = end.ok_or_else(|| malformed("a range that is none"))?;
         if file.partition_values.len() != self.partition_fields.len() {
             return Err(malformed("not one value per partition column").into());
@@ -167,13 +208,26 @@ impl Scan {
         let mut values = vec![];
         for (value, field) in file.partition_values.iter().zip(&self.partition_fields) {
             let value = literal_value(value)?;
-            values.push(if value.data_type() == *field.data_type() { value } else { value.cast_to(field.data_type())? });
+            values.push(if value.data_type() == *field.data_type() {
+                value
+            } else {
+                value.cast_to(field.data_type())?
+            });
         }
-        let meta = ObjectMeta { location: location.path.clone(), last_modified: Default::default(), size, e_tag: None, version: None };
+        let meta = ObjectMeta {
+            location: location.path.clone(),
+            last_modified: Default::default(),
+            size,
+            e_tag: None,
+            version: None,
+        };
         Ok(PartitionedFile::new_from_meta(meta)
             .with_range(file.start, end)
             .with_partition_values(values)
-            .with_extension(ListedFile { url: file.file_path.clone(), size }))
+            .with_extension(ListedFile {
+                url: file.file_path.clone(),
+                size,
+            }))
     }
 
     fn plan(
@@ -195,7 +249,11 @@ impl Scan {
             .with_table_parquet_options(options)
             .with_metadata_size_hint(FOOTER_HINT)
             .with_parquet_file_reader_factory(Arc::new(ScanReaderFactory::new(object_store, store, cache)));
-        if let Some(predicate) = pruning_predicate(&common.data_filters, self.table.table_schema(), &self.filter_columns) {
+        if let Some(predicate) = pruning_predicate(
+            &common.data_filters,
+            self.table.table_schema(),
+            &self.filter_columns,
+        ) {
             source = source.with_predicate(predicate);
         }
         let adapter = ScanAdapterFactory {

@@ -15,9 +15,16 @@ use super::types::literal_value;
 /// The plan's Filter above the scan evaluates the filters themselves. So what is not understood here may be left out, but nothing may be
 /// dropped that a filter would keep: only comparisons of a column with a literal, which cannot fail, and only of types that both
 /// order alike (not floats: Spark's NaN is equal to itself and above all, and file statistics leave it out).
-pub(crate) fn pruning_predicate(filters: &[Expr], schema: &Schema, columns: &[usize]) -> Option<Arc<dyn PhysicalExpr>> {
+pub(crate) fn pruning_predicate(
+    filters: &[Expr],
+    schema: &Schema,
+    columns: &[usize],
+) -> Option<Arc<dyn PhysicalExpr>> {
     let translate = Translate { schema, columns };
-    let conditions: Vec<_> = filters.iter().filter_map(|filter| translate.condition(filter)).collect();
+    let conditions: Vec<_> = filters
+        .iter()
+        .filter_map(|filter| translate.condition(filter))
+        .collect();
     (!conditions.is_empty()).then(|| conjunction(conditions))
 }
 
@@ -47,7 +54,11 @@ impl Translate<'_> {
             ExprStruct::In(list) if !list.negated => {
                 let column = self.column(list.in_value.as_deref()?, true)?;
                 let data_type = column.data_type(self.schema).ok()?;
-                let values: Option<Vec<_>> = list.lists.iter().map(|value| value_of(value, &data_type)).collect();
+                let values: Option<Vec<_>> = list
+                    .lists
+                    .iter()
+                    .map(|value| value_of(value, &data_type))
+                    .collect();
                 let in_list = InListExpr::try_new(column, values?, false, self.schema).ok()?;
                 Some(Arc::new(in_list))
             }
@@ -71,14 +82,21 @@ impl Translate<'_> {
     }
 
     fn column(&self, expr: &Expr, compared: bool) -> Condition {
-        let Some(ExprStruct::Bound(bound)) = &expr.expr_struct else { return None };
+        let Some(ExprStruct::Bound(bound)) = &expr.expr_struct else {
+            return None;
+        };
         let index = *self.columns.get(usize::try_from(bound.index).ok()?)?;
         let field = self.schema.fields().get(index)?;
-        (!compared || orders_alike(field.data_type())).then(|| Arc::new(Column::new(field.name(), index)) as _)
+        (!compared || orders_alike(field.data_type()))
+            .then(|| Arc::new(Column::new(field.name(), index)) as _)
     }
 }
 
-fn binary(left: Arc<dyn PhysicalExpr>, operator: Operator, right: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
+fn binary(
+    left: Arc<dyn PhysicalExpr>,
+    operator: Operator,
+    right: Arc<dyn PhysicalExpr>,
+) -> Arc<dyn PhysicalExpr> {
     Arc::new(BinaryExpr::new(left, operator, right))
 }
 

@@ -54,7 +54,11 @@ pub(crate) struct ScanReaderFactory {
 
 impl ScanReaderFactory {
     pub(crate) fn new(store: Arc<dyn ObjectStore>, store_url: &str, cache: Arc<FileMetadataCache>) -> Self {
-        Self { store, store_url: store_url.into(), cache }
+        Self {
+            store,
+            store_url: store_url.into(),
+            cache,
+        }
     }
 }
 
@@ -69,7 +73,10 @@ impl ParquetFileReaderFactory for ScanReaderFactory {
         let path = file.object_meta.location.clone();
         let listed = match file.extension::<ListedFile>() {
             Some(listed) => listed.clone(),
-            None => ListedFile { url: path.to_string(), size: file.object_meta.size },
+            None => ListedFile {
+                url: path.to_string(),
+                size: file.object_meta.size,
+            },
         };
         Ok(Box::new(ScanFileReader {
             metrics: ParquetFileMetrics::new(partition_index, path.as_ref(), metrics),
@@ -95,7 +102,9 @@ struct ScanFileReader {
 
 impl fmt::Debug for ScanFileReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScanFileReader").field("file", &self.listed.url).finish_non_exhaustive()
+        f.debug_struct("ScanFileReader")
+            .field("file", &self.listed.url)
+            .finish_non_exhaustive()
     }
 }
 
@@ -116,33 +125,63 @@ impl ScanFileReader {
     /// the footer of the old one.
     async fn footer(&self) -> Result<Arc<ParquetMetaData>, ScanError> {
         let file = || self.listed.url.clone();
-        let meta = self.store.head(&self.path).await.map_err(|source| self.store_error(source))?;
+        let meta = self
+            .store
+            .head(&self.path)
+            .await
+            .map_err(|source| self.store_error(source))?;
         if meta.size != self.listed.size {
-            return Err(ScanError::Changed { file: file(), listed: self.listed.size, actual: meta.size });
+            return Err(ScanError::Changed {
+                file: file(),
+                listed: self.listed.size,
+                actual: meta.size,
+            });
         }
         if meta.size < SMALLEST_FILE {
-            return Err(ScanError::TooShort { file: file(), size: meta.size });
+            return Err(ScanError::TooShort {
+                file: file(),
+                size: meta.size,
+            });
         }
-        let key = Path::from(format!("{}/{}#{}", self.store_url, self.path, meta.e_tag.as_deref().unwrap_or_default()));
+        let key = Path::from(format!(
+            "{}/{}#{}",
+            self.store_url,
+            self.path,
+            meta.e_tag.as_deref().unwrap_or_default()
+        ));
         if let Some(cached) = self.cache.get(&key)
             && cached.is_valid_for(&meta)
-            && let Some(cached) = cached.file_metadata.as_any().downcast_ref::<CachedParquetMetaData>()
+            && let Some(cached) = cached
+                .file_metadata
+                .as_any()
+                .downcast_ref::<CachedParquetMetaData>()
         {
             return Ok(Arc::clone(cached.parquet_metadata()));
         }
         // With the page index, which would otherwise be fetched by every task.
         let loaded = DFParquetMetadata::new(&*self.store, &meta)
-            .with_metadata_size_hint(self.metadata_size_hint.map(|hint| hint.min(usize::try_from(meta.size).unwrap_or(hint))))
+            .with_metadata_size_hint(
+                self.metadata_size_hint
+                    .map(|hint| hint.min(usize::try_from(meta.size).unwrap_or(hint))),
+            )
             .with_page_index_policy(Some(PageIndexPolicy::Optional))
             .fetch_metadata()
             .await;
         let footer = match loaded {
             Ok(footer) => footer,
             Err(DataFusionError::ObjectStore(source)) => return Err(self.store_error(*source)),
-            Err(source) => return Err(ScanError::Footer { file: file(), source: Box::new(source) }),
+            Err(source) => {
+                return Err(ScanError::Footer {
+                    file: file(),
+                    source: Box::new(source),
+                });
+            }
         };
         let footer = Arc::new(annotate(Arc::unwrap_or_clone(footer), &self.listed.url));
-        self.cache.put(&key, CachedFileMetadataEntry::new(meta, Arc::new(CachedParquetMetaData::new(Arc::clone(&footer)))));
+        self.cache.put(
+            &key,
+            CachedFileMetadataEntry::new(meta, Arc::new(CachedParquetMetaData::new(Arc::clone(&footer)))),
+        );
         Ok(footer)
     }
 }
@@ -158,9 +197,15 @@ fn annotate(footer: ParquetMetaData, url: &str) -> ParquetMetaData {
             int96.insert(root.clone());
         }
         let is_deprecated = |group: &datafusion::parquet::file::metadata::RowGroupMetaData| {
-            group.column(index).statistics().is_some_and(|statistics| statistics.is_min_max_deprecated())
+            group
+                .column(index)
+                .statistics()
+                .is_some_and(|statistics| statistics.is_min_max_deprecated())
         };
-        let bytes = matches!(column.physical_type(), PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY);
+        let bytes = matches!(
+            column.physical_type(),
+            PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY
+        );
         if bytes && footer.row_groups().iter().any(is_deprecated) {
             deprecated.insert(root);
         }
@@ -170,7 +215,10 @@ fn annotate(footer: ParquetMetaData, url: &str) -> ParquetMetaData {
     pairs.retain(|pair| pair.key.starts_with("org.apache.spark.") && pair.key != ARROW_SCHEMA_META_KEY);
     pairs.push(KeyValue::new(FILE_KEY.to_string(), url.to_string()));
     pairs.push(KeyValue::new(INT96_KEY.to_string(), lines(int96)));
-    pairs.push(KeyValue::new(DEPRECATED_STATISTICS_KEY.to_string(), lines(deprecated)));
+    pairs.push(KeyValue::new(
+        DEPRECATED_STATISTICS_KEY.to_string(),
+        lines(deprecated),
+    ));
     let new = FileMetaData::new(
         old.version(),
         old.num_rows(),
@@ -190,18 +238,31 @@ impl AsyncFileReader for ScanFileReader {
     fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
         async move {
             let mut bytes = self.get_byte_ranges(vec![range]).await?;
-            bytes.pop().ok_or_else(|| ParquetError::EOF(self.listed.url.clone()))
+            bytes
+                .pop()
+                .ok_or_else(|| ParquetError::EOF(self.listed.url.clone()))
         }
         .boxed()
     }
 
     fn get_byte_ranges(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
         let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-        self.metrics.bytes_scanned.add(usize::try_from(bytes).unwrap_or(usize::MAX));
-        async move { self.store.get_ranges(&self.path, &ranges).await.map_err(|source| external(self.store_error(source))) }.boxed()
+        self.metrics
+            .bytes_scanned
+            .add(usize::try_from(bytes).unwrap_or(usize::MAX));
+        async move {
+            self.store
+                .get_ranges(&self.path, &ranges)
+                .await
+                .map_err(|source| external(self.store_error(source)))
+        }
+        .boxed()
     }
 
-    fn get_metadata<'a>(&'a mut self, _: Option<&'a ArrowReaderOptions>) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
+    fn get_metadata<'a>(
+        &'a mut self,
+        _: Option<&'a ArrowReaderOptions>,
+    ) -> BoxFuture<'a, ParquetResult<Arc<ParquetMetaData>>> {
         async move { self.footer().await.map_err(external) }.boxed()
     }
 }
