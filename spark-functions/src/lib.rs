@@ -18,7 +18,12 @@ pub mod logic;
 pub mod strings;
 pub mod types;
 
+mod decimal_binary;
 mod row;
+mod vector;
+
+#[cfg(test)]
+mod golden;
 
 pub use error::{QueryContext, SparkError, SparkErrorKind, Unsupported, find_spark_error};
 pub use eval_mode::EvalMode;
