@@ -632,3 +632,60 @@ async fn scans_read_below_the_roots_only() {
         );
     }
 }
+
+/// Run with `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, credentials and `CNE_TEST_S3_URL=s3://bucket/prefix` of an S3 server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs an S3 server"]
+async fn an_s3_server_lets_one_commit_win() {
+    let (object_store, prefix) = open_store(&std::env::var("CNE_TEST_S3_URL").unwrap()).unwrap();
+    let id = MapOutputId::new("job", 1, 0);
+    let tasks: Vec<_> = (0..20)
+        .map(|number| {
+            let store = ShuffleStore::new(Arc::clone(&object_store), prefix.clone());
+            let options = WriterOptions {
+                compression: Compression::None,
+                ..WriterOptions::default()
+            };
+            let mut writer = store
+                .writer(
+                    id.clone(),
+                    attempt(number),
+                    schema(),
+                    1,
+                    &context(1 << 30),
+                    options,
+                )
+                .unwrap();
+            // The first is large: a multipart upload.
+            let rows = if number == 0 { 150_000 } else { 10 };
+            tokio::spawn(async move {
+                writer.write(0, batch(0, rows)).await.unwrap();
+                writer.finish(vec![]).await.unwrap()
+            })
+        })
+        .collect();
+    let mut outcomes = vec![];
+    for task in tasks {
+        outcomes.push(task.await.unwrap());
+    }
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.won).count(), 1);
+    let store = ShuffleStore::new(Arc::clone(&object_store), prefix);
+    let read = rows(&store, &id, 0).await.num_rows() as u64;
+    assert!(outcomes.iter().all(|outcome| outcome.stored.record.rows == read));
+    assert_eq!(store.delete_job("job").await.unwrap(), 2);
+
+    let mut large = store
+        .writer(
+            id.clone(),
+            attempt(0),
+            schema(),
+            2,
+            &context(1 << 20),
+            WriterOptions::default(),
+        )
+        .unwrap();
+    write(&mut large, 400_000, 2).await;
+    assert!(large.finish(vec![]).await.unwrap().stored.record.bytes > 8 << 20);
+    check_buckets(&store, &id, 400_000, 2, 2).await;
+    assert_eq!(store.delete_job("job").await.unwrap(), 2);
+}
