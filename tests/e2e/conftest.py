@@ -30,8 +30,9 @@ def idle(live_pool):
     def wait(seconds: float = 2.0) -> None:
         end = time.monotonic() + seconds
         while True:
-            busy = [q for q in live_pool.query_list() if q["state"].upper().endswith(("RUNNING", "QUEUED"))]
-            tasks = sum(h.get("tasks_running", 0) for h in live_pool.executor_health().values())
+            busy = [q["query_id"] for q in live_pool.query_list() if q["state"] in ("queued", "running")]
+            # Of the executors themselves: the scheduler forgets a task when it asks for its end.
+            tasks = sum(h["tasks_running"] for h in live_pool.executor_health().values())
             if not busy and not tasks:
                 return
             assert time.monotonic() < end, f"still running after {seconds} s: {busy}, {tasks} tasks"

@@ -32,7 +32,7 @@ class Running(threading.Thread):
 
 def is_running(p: pool.Pool) -> bool:
     """Whether the scheduler has a query in execution with at least one task given to an executor."""
-    return any(q["state"].upper().endswith("RUNNING") and q.get("tasks_running", 1) > 0 for q in p.query_list())
+    return any(q["state"] == "running" and q["tasks_running"] > 0 for q in p.query_list())
 
 
 def main() -> int:

@@ -142,9 +142,9 @@ class Pool:
         answer = action(self.flight, "comet.queries")
         return answer["queries"] if isinstance(answer, dict) else answer
 
-    def wait_healthy(self, seconds: float | None = None, count: int | None = None) -> None:
-        """Waits until `count` executors (default: all) are registered and every process lives."""
-        count = self.count if count is None else count
+    def wait_healthy(self, seconds: float | None = None) -> None:
+        """Waits until every executor process is registered at the scheduler; a process that ended meanwhile is an error."""
+        want = set(self.executor_flight.values())
         end, last = time.monotonic() + (seconds or HEALTH_SECONDS), "no answer yet"
         while True:
             for name, process in self.processes.items():
@@ -152,12 +152,13 @@ class Pool:
                     raise RuntimeError(f"{name} ended with {process.returncode}:\n{self.log_tail(name)}")
             try:
                 last = self.health()
-                if last["executors"] == count:
+                # One that was killed may stay in the list for a while.
+                if want <= {e["flight"].split("//")[-1] for e in last["executors"]}:
                     return
             except (OSError, ValueError) as e:
                 last = str(e)
             if time.monotonic() > end:
-                raise RuntimeError(f"the pool has not {count} executors yet: {last}\n{self.log_tail('scheduler')}")
+                raise RuntimeError(f"the pool has not all executors {sorted(want)}: {last}\n{self.log_tail('scheduler')}")
             time.sleep(0.05)
 
     def log_tail(self, name: str, lines: int = 25) -> str:
