@@ -1,0 +1,121 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use cne_proto::decode::{Limits, decode_strict, with_stack_for};
+use cne_proto::spark_operator::NativeScan;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::{StreamExt, TryStreamExt, stream};
+use tokio_util::sync::CancellationToken;
+
+use super::InputExec;
+use super::fragment::TaskCancellation;
+use crate::FragmentError;
+use crate::descriptor::{Descriptor, read_descriptor};
+use crate::optimize::optimize;
+use crate::plan::{Environment, Plan, Planner};
+use crate::scan::ScanContext;
+use crate::validate::ValidatedBlock;
+
+/// One execution of one partition. Nothing of it is kept: a second attempt plans anew, since plans hold state.
+pub(super) struct Task {
+    pub(super) stage: u32,
+    pub(super) block: Arc<ValidatedBlock>,
+    pub(super) descriptor: Arc<dyn ExecutionPlan>,
+    /// Each with whether it is read whole.
+    pub(super) inputs: Vec<(Arc<dyn ExecutionPlan>, bool)>,
+    pub(super) partition: usize,
+    pub(super) context: Arc<TaskContext>,
+}
+
+impl Task {
+    /// Plans on a blocking thread, then runs.
+    pub(super) async fn start(self) -> Result<SendableRecordBatchStream> {
+        let cancel = self.context.session_config().get_extension::<TaskCancellation>();
+        let context = Arc::clone(&self.context);
+        let schema = Arc::clone(&self.block.output_schema);
+        let descriptor = self.descriptor().await?;
+        let planned = tokio::task::spawn_blocking(move || self.plan(&descriptor)).await;
+        let plan = planned.map_err(|error| DataFusionError::External(Box::new(error)))??;
+        let batches = plan.execute(0, context)?.map(relabel(Arc::clone(&schema)));
+        let stream = match cancel {
+            Some(cancel) => until(batches.boxed(), cancel.0.clone()).boxed(),
+            None => batches.boxed(),
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream)))
+    }
+
+    async fn descriptor(&self) -> Result<Descriptor> {
+        let rows = self
+            .descriptor
+            .execute(self.partition, Arc::clone(&self.context))?;
+        let rows: Vec<RecordBatch> = rows.try_collect().await?;
+        match rows.as_slice() {
+            [row] => Ok(read_descriptor(row)?),
+            _ => {
+                Err(FragmentError::Malformed(format!("{} descriptors for one partition", rows.len())).into())
+            }
+        }
+    }
+
+    fn plan(self, descriptor: &Descriptor) -> Result<Plan> {
+        let files = descriptor.payload.scans.iter();
+        let files =
+            files.map(|scan| decode_strict(scan, "spark.spark_operator.NativeScan", &Limits::default()));
+        let files: Vec<NativeScan> = files.collect::<Result<_, _>>().map_err(FragmentError::from)?;
+        let inputs: VecDeque<Plan> = self
+            .inputs
+            .into_iter()
+            .map(|(input, whole)| Arc::new(InputExec::new(input, (!whole).then_some(self.partition))) as Plan)
+            .collect();
+        let config = self.context.session_config().options();
+        let runtime = self.context.runtime_env();
+        let environment = Environment {
+            stage: self.stage,
+            scans: &self.block.scans,
+            files: Some(&files),
+            scan_context: ScanContext {
+                runtime: &runtime,
+                late_materialisation: config.execution.parquet.pushdown_filters,
+            },
+            partition: descriptor.partition,
+        };
+        with_stack_for(512, || {
+            let planned = Planner::new(environment, inputs)
+                .plan(&self.block.operator)
+                .map_err(FragmentError::Rejected)?;
+            optimize(planned.plan, planned.has_limit, config)
+        })
+    }
+}
+
+/// Columns under the names of the seam. A type other than the validated one would corrupt what reads it, so it is an error.
+fn relabel(schema: SchemaRef) -> impl FnMut(Result<RecordBatch>) -> Result<RecordBatch> {
+    move |batch| {
+        let batch = batch?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(RecordBatch::try_new_with_options(
+            Arc::clone(&schema),
+            batch.columns().to_vec(),
+            &options,
+        )?)
+    }
+}
+
+/// The stream, ended by an error when the token is cancelled.
+fn until(
+    batches: stream::BoxStream<'static, Result<RecordBatch>>,
+    cancel: CancellationToken,
+) -> impl futures::Stream<Item = Result<RecordBatch>> + Send {
+    stream::try_unfold((batches, cancel), |(mut batches, cancel)| async move {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(FragmentError::Cancelled.into()),
+            next = batches.next() => Ok(next.transpose()?.map(|batch| (batch, (batches, cancel)))),
+        }
+    })
+}
