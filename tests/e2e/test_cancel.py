@@ -6,7 +6,6 @@ import pytest
 
 # Long on any machine, and it computes: joins every line with every line of the same quantity.
 LONG = "SELECT sum(a.l_extendedprice * b.l_discount) AS s FROM lineitem a JOIN lineitem b ON a.l_quantity = b.l_quantity AND a.l_comment < b.l_comment"
-WIDE = "SELECT a.l_orderkey, b.l_comment FROM lineitem a JOIN nation b ON b.n_nationkey >= 0"
 
 
 def in_group(spark, group: str, work) -> tuple[threading.Thread, dict]:
