@@ -1,7 +1,7 @@
 //! What scheduler and executors agree on through Ballista: the physical codec, the session's options, the exchange node, task failures as
 //! text, error codes, tickets. Nothing here schedules or executes.
 
-//CODEC pub mod codec;
+pub mod codec;
 pub mod codes;
 pub mod exchange;
 pub mod failure;
@@ -9,7 +9,7 @@ pub mod options;
 pub mod scope;
 pub mod ticket;
 
-//CODEC pub use codec::CometCodec;
+pub use codec::CometCodec;
 pub use exchange::ExchangeExec;
 pub use options::{GRPC_MESSAGE_BYTES, QueryOptions, session_config};
 pub use scope::{TaskIdentity, TaskScope};

@@ -1,0 +1,111 @@
+//! Flight actions.
+
+use std::time::SystemTime;
+
+use arrow_flight::{Action, CancelFlightInfoRequest, CancelFlightInfoResult, CancelStatus, RenewFlightEndpointRequest, Ticket};
+use bytes::Bytes;
+use cne_task::{codes, ticket::TicketError};
+use prost::Message;
+use serde_json::json;
+
+use super::{
+    FrontEnd,
+    answer::{seconds, timestamp},
+};
+use crate::{error::Failure, query::State};
+
+/// Every action with what it does.
+pub(super) const ALL: &[(&str, &str)] = &[
+    ("CancelFlightInfo", "Cancels the query of a FlightInfo."),
+    ("RenewFlightEndpoint", "Extends the lease of a result; gives an endpoint with a new ticket."),
+    ("comet.health", "State of the scheduler as JSON."),
+    ("comet.queries", "All queries that are known, as JSON."),
+];
+
+impl FrontEnd {
+    pub(super) async fn act(&self, action: Action) -> Result<Bytes, Failure> {
+        match action.r#type.as_str() {
+            "CancelFlightInfo" => self.cancel(&action.body),
+            "RenewFlightEndpoint" => self.renew(&action.body),
+            "comet.health" => Ok(self.health().await),
+            "comet.queries" => Ok(self.list().await),
+            other => Err(Failure::new(codes::NOT_SERVED, format!("there is no action {other:?}"))),
+        }
+    }
+
+    fn cancel(&self, body: &[u8]) -> Result<Bytes, Failure> {
+        let malformed = |what: &str| Failure::new(codes::MALFORMED, format!("CancelFlightInfo: {what}"));
+        let request = CancelFlightInfoRequest::decode(body).map_err(|e| malformed(&e.to_string()))?;
+        let descriptor = request.info.and_then(|info| info.flight_descriptor);
+        let query = self.named(&descriptor.ok_or_else(|| malformed("the info has no descriptor"))?)?;
+        let status = match query.state() {
+            State::Succeeded(_) => CancelStatus::NotCancellable,
+            State::Failed(_) => CancelStatus::Cancelled,
+            _ => {
+                query.cancel();
+                CancelStatus::Cancelled
+            }
+        };
+        Ok(CancelFlightInfoResult { status: status.into() }.encode_to_vec().into())
+    }
+
+    fn renew(&self, body: &[u8]) -> Result<Bytes, Failure> {
+        let malformed = |what: &str| Failure::new(codes::MALFORMED, format!("RenewFlightEndpoint: {what}"));
+        let request = RenewFlightEndpointRequest::decode(body).map_err(|e| malformed(&e.to_string()))?;
+        let mut endpoint = request.endpoint.ok_or_else(|| malformed("there is no endpoint"))?;
+        let ticket = endpoint.ticket.take().ok_or_else(|| malformed("the endpoint has no ticket"))?;
+        let now = seconds(SystemTime::now());
+        let verified = self.options.ticket_keys.verify(&ticket.ticket, &self.options.pool_name, now);
+        let mut content = verified.map_err(|e| {
+            let code = match e {
+                TicketError::Expired => codes::TICKET_EXPIRED,
+                TicketError::WrongAudience => codes::TICKET_FOREIGN,
+                _ => codes::TICKET_FORGED,
+            };
+            Failure::new(code, e.to_string())
+        })?;
+        let query = self.queries.get(&content.query_id)?;
+        let expires = query.renew(self.options.results_lease);
+        content.expires_at = seconds(expires);
+        endpoint.ticket = Some(Ticket { ticket: self.options.ticket_keys.sign(&content) });
+        endpoint.expiration_time = Some(timestamp(expires));
+        Ok(endpoint.encode_to_vec().into())
+    }
+
+    async fn health(&self) -> Bytes {
+        let executors = self.pool.executors().await;
+        let running = self.queries.all().iter().filter(|query| !query.state().is_final()).count();
+        let body = json!({
+            "status": "ok",
+            "version": env!("CARGO_PKG_VERSION"),
+            "comet_version": cne_proto::COMET_VERSION,
+            "spark_versions": cne_proto::SPARK_VERSIONS,
+            "schema_fingerprint": cne_proto::schema_fingerprint(),
+            "pool": self.options.pool_name,
+            "slots": executors.iter().map(|e| e.slots).sum::<u32>(),
+            "tasks_running": self.pool.tasks_running().await,
+            "queries_running": running,
+            "executors": executors.iter().map(|e| json!({"id": e.id, "flight": e.flight, "slots": e.slots})).collect::<Vec<_>>(),
+        });
+        body.to_string().into()
+    }
+
+    async fn list(&self) -> Bytes {
+        let mut queries = vec![];
+        for query in self.queries.all() {
+            let (state, job, error) = match query.state() {
+                State::Queued => ("queued", Default::default(), None),
+                State::Running(job) => ("running", self.pool.progress(&job).await.unwrap_or_default(), None),
+                State::Succeeded(outcome) => ("succeeded", outcome.progress, None),
+                State::Failed(failure) => ("failed", Default::default(), Some(failure.to_string())),
+            };
+            queries.push(json!({
+                "query_id": query.id, "description": query.description, "state": state, "error": error,
+                "accepted_at": seconds(query.accepted),
+                "stages_total": job.stages_total, "stages_done": job.stages_done,
+                "tasks_total": job.tasks_total, "tasks_done": job.tasks_done, "tasks_running": job.tasks_running,
+            }));
+        }
+        serde_json::Value::from(queries).to_string().into()
+    }
+}

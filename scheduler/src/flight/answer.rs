@@ -1,0 +1,81 @@
+//! Answers about queries: endpoints with signed tickets, or how far a query is.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arrow_flight::{FlightEndpoint, FlightInfo, Location, PollInfo, Ticket};
+use bytes::Bytes;
+use cne_proto::v1::ResultTicket;
+use cne_task::codes;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use prost::Message;
+use prost_types::Timestamp;
+
+use super::{FrontEnd, path};
+use crate::{
+    error::Failure,
+    pool::JobProgress,
+    query::{Outcome, Query, State},
+};
+
+/// Schema of a result as Flight carries it.
+pub(super) fn schema_bytes(schema: &SchemaRef) -> Result<Bytes, Failure> {
+    let info = FlightInfo::new().try_with_schema(schema.as_ref());
+    info.map(|info| info.schema).map_err(|e| Failure::new(codes::INTERNAL, format!("the result's schema: {e}")))
+}
+
+pub(super) fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+pub(super) fn timestamp(time: SystemTime) -> Timestamp {
+    Timestamp { seconds: i64::try_from(seconds(time)).unwrap_or(i64::MAX), nanos: 0 }
+}
+
+impl FrontEnd {
+    /// Where the rows of a successful query are: one endpoint per partition in order, each served by any live executor.
+    pub(super) async fn result(&self, query: &Query, outcome: &Outcome) -> Result<FlightInfo, Failure> {
+        let expires = query.renew(self.options.results_lease);
+        let executors = self.pool.executors().await;
+        let count = executors.len();
+        let mut info = FlightInfo::new()
+            .with_descriptor(path(&query.id))
+            .with_ordered(true)
+            .with_total_records(i64::try_from(outcome.rows).unwrap_or(-1))
+            .with_app_metadata(query.progress(outcome.progress, count).encode_to_vec());
+        info.schema = schema_bytes(&outcome.schema)?;
+        for partition in 0..outcome.partitions {
+            let ticket = ResultTicket {
+                job_id: outcome.job.to_string(),
+                stage_id: outcome.stage,
+                partition,
+                expires_at: seconds(expires),
+                audience: self.options.pool_name.clone(),
+                query_id: query.id.clone(),
+            };
+            // Each partition names another executor first.
+            let order = (0..count).map(|at| &executors[(at + partition as usize) % count]);
+            info.endpoint.push(FlightEndpoint {
+                ticket: Some(Ticket { ticket: self.options.ticket_keys.sign(&ticket) }),
+                location: order.map(|executor| Location { uri: format!("grpc://{}", executor.flight) }).collect(),
+                expiration_time: Some(timestamp(expires)),
+                app_metadata: Bytes::new(),
+            });
+        }
+        Ok(info)
+    }
+
+    /// How far a query is that has not ended.
+    pub(super) async fn pending(&self, query: &Query, state: &State) -> PollInfo {
+        let executors = self.pool.executors().await.len();
+        let job = match state {
+            State::Running(job) => self.pool.progress(job).await.unwrap_or_default(),
+            _ => JobProgress::default(),
+        };
+        let mut info = FlightInfo::new()
+            .with_descriptor(path(&query.id))
+            .with_app_metadata(query.progress(job, executors).encode_to_vec());
+        info.schema = schema_bytes(&SchemaRef::new(Schema::empty())).unwrap_or_default();
+        let done = f64::from(job.tasks_done) / f64::from(job.tasks_total.max(1));
+        PollInfo { info: Some(info), flight_descriptor: Some(path(&query.id)), progress: Some(done), expiration_time: None }
+    }
+}

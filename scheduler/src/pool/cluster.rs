@@ -1,0 +1,106 @@
+//! Ballista's cluster state with one executor more: the object store, which never dies and never runs a task.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use ballista_core::{
+    JobId,
+    error::Result,
+    serde::{
+        protobuf::ExecutorHeartbeat,
+        scheduler::{ExecutorData, ExecutorMetadata, ExecutorSpecification},
+    },
+};
+use ballista_scheduler::{
+    cluster::{BoundTask, ClusterState, ClusterStateEventStream, ExecutorSlot, memory::InMemoryClusterState},
+    config::TaskDistributionPolicy,
+    state::task_manager::JobInfoCache,
+};
+use cne_task::OBJECT_STORE_EXECUTOR_ID;
+
+/// In-memory cluster state that also answers for [`OBJECT_STORE_EXECUTOR_ID`].
+#[derive(Default)]
+pub struct PoolCluster {
+    inner: InMemoryClusterState,
+}
+
+fn object_store_executor() -> ExecutorMetadata {
+    ExecutorMetadata {
+        id: OBJECT_STORE_EXECUTOR_ID.into(),
+        host: "object-store".into(),
+        port: 0,
+        grpc_port: 0,
+        specification: ExecutorSpecification::default().with_vcores(0),
+        os_info: Default::default(),
+    }
+}
+
+#[async_trait::async_trait]
+impl ClusterState for PoolCluster {
+    async fn bind_schedulable_tasks(
+        &self,
+        distribution: TaskDistributionPolicy,
+        jobs: Arc<HashMap<JobId, JobInfoCache>>,
+        executors: Option<HashSet<String>>,
+    ) -> Result<Vec<BoundTask>> {
+        self.inner.bind_schedulable_tasks(distribution, jobs, executors).await
+    }
+
+    async fn unbind_tasks(&self, slots: Vec<ExecutorSlot>) -> Result<()> {
+        // The gateway gives a finished task's slot back to the executor that ran it.
+        let real = slots.into_iter().filter(|(id, _)| id != OBJECT_STORE_EXECUTOR_ID).collect();
+        self.inner.unbind_tasks(real).await
+    }
+
+    async fn register_executor(&self, metadata: ExecutorMetadata, data: ExecutorData) -> Result<()> {
+        self.inner.register_executor(metadata, data).await
+    }
+
+    async fn save_executor_metadata(&self, metadata: ExecutorMetadata) -> Result<()> {
+        self.inner.save_executor_metadata(metadata).await
+    }
+
+    async fn get_executor_metadata(&self, executor_id: &str) -> Result<ExecutorMetadata> {
+        if executor_id == OBJECT_STORE_EXECUTOR_ID {
+            return Ok(object_store_executor());
+        }
+        self.inner.get_executor_metadata(executor_id).await
+    }
+
+    async fn registered_executor_metadata(&self) -> Vec<ExecutorMetadata> {
+        self.inner.registered_executor_metadata().await
+    }
+
+    async fn save_executor_heartbeat(&self, heartbeat: ExecutorHeartbeat) -> Result<()> {
+        self.inner.save_executor_heartbeat(heartbeat).await
+    }
+
+    async fn remove_executor(&self, executor_id: &str) -> Result<()> {
+        self.inner.remove_executor(executor_id).await
+    }
+
+    fn executor_heartbeats(&self) -> HashMap<String, ExecutorHeartbeat> {
+        self.inner.executor_heartbeats()
+    }
+
+    fn get_executor_heartbeat(&self, executor_id: &str) -> Option<ExecutorHeartbeat> {
+        if executor_id == OBJECT_STORE_EXECUTOR_ID {
+            // No status: neither dead (its statuses are taken) nor active (it gets no task).
+            return Some(ExecutorHeartbeat {
+                executor_id: executor_id.into(),
+                timestamp: u64::MAX / 2,
+                metrics: vec![],
+                status: None,
+                peak_proc_physical_memory: 0,
+                peak_proc_virtual_memory: 0,
+            });
+        }
+        self.inner.get_executor_heartbeat(executor_id)
+    }
+
+    async fn cluster_state_events(&self) -> Result<ClusterStateEventStream> {
+        self.inner.cluster_state_events().await
+    }
+}

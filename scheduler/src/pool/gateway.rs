@@ -1,0 +1,233 @@
+//! What executors may call, in front of Ballista's own service.
+//!
+//! Everything that a client of Ballista could call (run any plan, change sessions, read job state) is closed: queries come in over Flight.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use ballista_core::{
+    BALLISTA_PROTOCOL_VERSION, JobId,
+    serde::{
+        protobuf::{
+            CancelJobParams, CancelJobResult, CleanJobDataParams, CleanJobDataResult, CreateUpdateSessionParams,
+            CreateUpdateSessionResult, ExecuteQueryParams, ExecuteQueryResult, ExecutorRegistration, ExecutorStoppedParams,
+            ExecutorStoppedResult, GetJobMetricsParams, GetJobMetricsResult, GetJobStatusParams, GetJobStatusResult,
+            HeartBeatParams, HeartBeatResult, PollWorkParams, PollWorkResult, RegisterExecutorParams,
+            RegisterExecutorResult, RemoveSessionParams, RemoveSessionResult, TaskStatus, UpdateTaskStatusParams,
+            UpdateTaskStatusResult, scheduler_grpc_server::SchedulerGrpc, task_status,
+        },
+        scheduler::{ExecutorData, ExecutorMetadata},
+    },
+};
+use ballista_scheduler::{cluster::ClusterState, state::execution_stage::ExecutionStage};
+use cne_task::OBJECT_STORE_EXECUTOR_ID;
+use parking_lot::Mutex;
+use tonic::{Request, Response, Status};
+
+use super::{BallistaScheduler, PoolCluster};
+
+/// The executors' service.
+#[derive(Clone)]
+pub struct Gateway {
+    ballista: BallistaScheduler,
+    cluster: Arc<PoolCluster>,
+    // Per running job: (stage, stage attempt, task) of every task whose end was reported.
+    ended: Arc<Mutex<HashMap<String, HashSet<(u32, u32, u32)>>>>,
+}
+
+impl Gateway {
+    pub(super) fn new(ballista: BallistaScheduler, cluster: Arc<PoolCluster>) -> Self {
+        Self { ballista, cluster, ended: Arc::default() }
+    }
+
+    /// Registers an executor unless it is registered already. Ballista's own way connects back over plain HTTP first; the first launch
+    /// tells as much.
+    async fn register(&self, registration: ExecutorRegistration, peer: Option<String>) -> Result<(), Status> {
+        if registration.ballista_protocol_version != BALLISTA_PROTOCOL_VERSION {
+            return Err(Status::failed_precondition(format!(
+                "the executor speaks Ballista protocol {}, the scheduler {BALLISTA_PROTOCOL_VERSION}",
+                registration.ballista_protocol_version
+            )));
+        }
+        let id = registration.id;
+        if id.is_empty() || id == OBJECT_STORE_EXECUTOR_ID {
+            return Err(Status::invalid_argument("the executor's id is empty or reserved"));
+        }
+        if self.cluster.get_executor_metadata(&id).await.is_ok() {
+            return Ok(());
+        }
+        let port = |port: u32| u16::try_from(port).map_err(|_| Status::invalid_argument("a port is out of range"));
+        let metadata = ExecutorMetadata {
+            id: id.clone(),
+            host: registration.host.or(peer).ok_or_else(|| Status::invalid_argument("the executor's host is missing"))?,
+            port: port(registration.port)?,
+            grpc_port: port(registration.grpc_port)?,
+            specification: registration.specification.map(Into::into).unwrap_or_default(),
+            os_info: registration.os_info.map(Into::into).unwrap_or_default(),
+        };
+        let slots = metadata.specification.vcores;
+        tracing::info!(executor = %id, host = %metadata.host, port = metadata.port, slots, "executor registered");
+        let data = ExecutorData { executor_id: id, total_vcores: slots, available_vcores: slots };
+        self.cluster.register_executor(metadata, data).await.map_err(internal)?;
+        // An update without statuses makes Ballista offer waiting tasks to the new slots.
+        self.forward(OBJECT_STORE_EXECUTOR_ID.into(), vec![]).await
+    }
+
+    async fn forward(&self, executor_id: String, task_status: Vec<TaskStatus>) -> Result<(), Status> {
+        let params = UpdateTaskStatusParams { executor_id, task_status };
+        SchedulerGrpc::update_task_status(&self.ballista, Request::new(params)).await.map(drop)
+    }
+
+    /// Keeps the statuses that end a running task for the first time, and counts the slots of the successful ones.
+    ///
+    /// Ballista would take a repeated status (a retried call) as another output of the same partition. A task of a job that has ended holds
+    /// no slot: Ballista gave it back when it ended the job.
+    async fn first_ends(&self, statuses: Vec<TaskStatus>) -> (Vec<TaskStatus>, u32) {
+        let jobs = self.ballista.state.task_manager.get_running_job_cache();
+        let mut slots = 0;
+        let mut kept = vec![];
+        for status in statuses {
+            let (stage, task) = (status.stage_id as usize, status.task_id as usize);
+            let Some(job) = jobs.get(&JobId::new(&status.job_id)) else { continue };
+            let held = {
+                let graph = job.execution_graph.read().await;
+                match graph.stages().get(&stage) {
+                    Some(ExecutionStage::Running(s)) if s.stage_attempt_num == status.stage_attempt_num as usize => {
+                        let info = s.task_infos.get(task);
+                        info.filter(|i| matches!(i.task_status, task_status::Status::Running(_))).map(|i| i.vcores_consumed)
+                    }
+                    _ => None,
+                }
+            };
+            let Some(held) = held else {
+                tracing::info!(job = %status.job_id, stage, task, "status of a task that has ended is ignored");
+                continue;
+            };
+            if !matches!(status.status, Some(task_status::Status::Running(_)) | None) {
+                let mut ended = self.ended.lock();
+                ended.retain(|job, _| jobs.contains_key(&JobId::new(job)));
+                let attempt = (status.stage_id, status.stage_attempt_num, status.task_id);
+                if !ended.entry(status.job_id.clone()).or_default().insert(attempt) {
+                    continue;
+                }
+            }
+            if matches!(status.status, Some(task_status::Status::Successful(_))) {
+                slots += held;
+            }
+            kept.push(status);
+        }
+        (kept, slots)
+    }
+}
+
+fn internal(error: impl std::fmt::Display) -> Status {
+    Status::internal(error.to_string())
+}
+
+fn closed<T>() -> Result<Response<T>, Status> {
+    Err(Status::unimplemented("this port is for executors; queries are submitted over Arrow Flight"))
+}
+
+#[tonic::async_trait]
+impl SchedulerGrpc for Gateway {
+    type ExecuteQueryPushStream = <BallistaScheduler as SchedulerGrpc>::ExecuteQueryPushStream;
+
+    async fn register_executor(
+        &self,
+        request: Request<RegisterExecutorParams>,
+    ) -> Result<Response<RegisterExecutorResult>, Status> {
+        let peer = request.remote_addr().map(|peer| peer.ip().to_string());
+        let metadata = request.into_inner().metadata.ok_or_else(|| Status::invalid_argument("metadata is missing"))?;
+        self.register(metadata, peer).await?;
+        Ok(Response::new(RegisterExecutorResult { success: true }))
+    }
+
+    async fn heart_beat_from_executor(
+        &self,
+        request: Request<HeartBeatParams>,
+    ) -> Result<Response<HeartBeatResult>, Status> {
+        let peer = request.remote_addr().map(|peer| peer.ip().to_string());
+        let metadata = request.get_ref().metadata.clone();
+        let metadata = metadata.ok_or_else(|| Status::failed_precondition("the heartbeat lacks the registration"))?;
+        if metadata.id != request.get_ref().executor_id {
+            return Err(Status::invalid_argument("the heartbeat names two executors"));
+        }
+        // Known again after the scheduler was restarted or lost it.
+        self.register(metadata, peer).await?;
+        SchedulerGrpc::heart_beat_from_executor(&self.ballista, request).await
+    }
+
+    async fn update_task_status(
+        &self,
+        request: Request<UpdateTaskStatusParams>,
+    ) -> Result<Response<UpdateTaskStatusResult>, Status> {
+        let UpdateTaskStatusParams { executor_id, task_status } = request.into_inner();
+        let (first, slots) = self.first_ends(task_status).await;
+        let successful = |t: &TaskStatus| matches!(t.status, Some(task_status::Status::Successful(_)));
+        let (mut done, rest): (Vec<_>, Vec<_>) = first.into_iter().partition(successful);
+        if !done.is_empty() {
+            for task in &mut done {
+                if let Some(task_status::Status::Successful(success)) = &mut task.status {
+                    success.executor_id = OBJECT_STORE_EXECUTOR_ID.into();
+                }
+            }
+            self.cluster.unbind_tasks(vec![(executor_id.clone(), slots)]).await.map_err(internal)?;
+            self.forward(OBJECT_STORE_EXECUTOR_ID.into(), done).await?;
+        }
+        if !rest.is_empty() {
+            self.forward(executor_id, rest).await?;
+        }
+        Ok(Response::new(UpdateTaskStatusResult { success: true }))
+    }
+
+    async fn executor_stopped(
+        &self,
+        request: Request<ExecutorStoppedParams>,
+    ) -> Result<Response<ExecutorStoppedResult>, Status> {
+        SchedulerGrpc::executor_stopped(&self.ballista, request).await
+    }
+
+    async fn poll_work(&self, _: Request<PollWorkParams>) -> Result<Response<PollWorkResult>, Status> {
+        Err(Status::unimplemented("tasks are pushed to executors; polling for them is not served"))
+    }
+
+    async fn create_update_session(
+        &self,
+        _: Request<CreateUpdateSessionParams>,
+    ) -> Result<Response<CreateUpdateSessionResult>, Status> {
+        closed()
+    }
+
+    async fn remove_session(&self, _: Request<RemoveSessionParams>) -> Result<Response<RemoveSessionResult>, Status> {
+        closed()
+    }
+
+    async fn execute_query_push(
+        &self,
+        _: Request<ExecuteQueryParams>,
+    ) -> Result<Response<Self::ExecuteQueryPushStream>, Status> {
+        closed()
+    }
+
+    async fn execute_query(&self, _: Request<ExecuteQueryParams>) -> Result<Response<ExecuteQueryResult>, Status> {
+        closed()
+    }
+
+    async fn get_job_status(&self, _: Request<GetJobStatusParams>) -> Result<Response<GetJobStatusResult>, Status> {
+        closed()
+    }
+
+    async fn get_job_metrics(&self, _: Request<GetJobMetricsParams>) -> Result<Response<GetJobMetricsResult>, Status> {
+        closed()
+    }
+
+    async fn cancel_job(&self, _: Request<CancelJobParams>) -> Result<Response<CancelJobResult>, Status> {
+        closed()
+    }
+
+    async fn clean_job_data(&self, _: Request<CleanJobDataParams>) -> Result<Response<CleanJobDataResult>, Status> {
+        closed()
+    }
+}

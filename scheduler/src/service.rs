@@ -1,0 +1,127 @@
+//! One scheduler: its two listeners, the embedded Ballista scheduler, and its queries.
+
+use std::{net::SocketAddr, time::Duration};
+
+use arrow_flight::flight_service_server::FlightServiceServer;
+use ballista_core::{error::BallistaError, serde::protobuf::scheduler_grpc_server::SchedulerGrpcServer};
+use cne_task::GRPC_MESSAGE_BYTES;
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+use tonic::transport::{Server, server::TcpIncoming};
+
+use crate::{
+    flight::FrontEnd,
+    options::Options,
+    pool::{Pool, PoolOptions},
+    query::Queries,
+};
+
+/// Why a scheduler did not start or stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// A listener could not be opened.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// Ballista did not start.
+    #[error("the embedded scheduler did not start")]
+    Ballista(#[from] BallistaError),
+    /// A listener failed.
+    #[error("a listener failed")]
+    Serve(#[from] tonic::transport::Error),
+    /// A background task was lost.
+    #[error("a background task was lost")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+/// A running scheduler. Dropping it does not stop it.
+pub struct Handle {
+    /// Where drivers connect.
+    pub flight_address: SocketAddr,
+    /// Where executors connect.
+    pub executor_address: SocketAddr,
+    /// The embedded scheduler.
+    pub pool: Pool,
+    queries: Queries,
+    drain: CancellationToken,
+    listeners: Vec<JoinHandle<Result<(), tonic::transport::Error>>>,
+}
+
+/// Starts a scheduler; returns when both listeners accept connections. `drain` stops it: running queries fail with a retryable error.
+///
+/// # Errors
+/// When an address cannot be listened on or Ballista does not start.
+pub async fn start(options: Options, drain: CancellationToken) -> Result<Handle, ServiceError> {
+    let (flight_listener, flight_address) = listen(options.flight_address).await?;
+    let (executor_listener, executor_address) = listen(options.executor_address).await?;
+    let pool = Pool::start(&PoolOptions {
+        gateway_endpoint: executor_address.to_string(),
+        executor_timeout: options.executor_timeout,
+        task_attempts: options.task_attempts,
+    })
+    .await?;
+    let queries = Queries::new(options.clone(), pool.clone(), drain.clone());
+    let max_request = options.limits.bytes.saturating_add(1 << 20);
+    let front = FlightServiceServer::new(FrontEnd::new(queries.clone(), pool.clone(), options))
+        // A request that is a little too large gets the typed answer.
+        .max_decoding_message_size(max_request)
+        .max_encoding_message_size(GRPC_MESSAGE_BYTES);
+    let gateway = SchedulerGrpcServer::new(pool.gateway())
+        .max_decoding_message_size(GRPC_MESSAGE_BYTES)
+        .max_encoding_message_size(GRPC_MESSAGE_BYTES);
+    let stop = drain.clone();
+    let flight = server().add_service(front).serve_with_incoming_shutdown(TcpIncoming::from(flight_listener).with_nodelay(Some(true)), async move { stop.cancelled().await });
+    // Executors are served until the queries have ended, so that their cancelled tasks can report.
+    let stopped = queries.clone();
+    let stop = drain.clone();
+    let executors = server().add_service(gateway).serve_with_incoming_shutdown(TcpIncoming::from(executor_listener).with_nodelay(Some(true)), async move {
+        stop.cancelled().await;
+        stopped.drained().await;
+    });
+    let listeners = vec![tokio::spawn(flight), tokio::spawn(executors)];
+    tracing::info!(%flight_address, %executor_address, "comet-scheduler is ready");
+    Ok(Handle { flight_address, executor_address, pool, queries, drain, listeners })
+}
+
+fn server() -> Server {
+    Server::builder()
+        .tcp_nodelay(true)
+        .http2_keepalive_interval(Some(Duration::from_secs(20)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(20)))
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ServiceError> {
+    let bound = async {
+        let listener = TcpListener::bind(address).await?;
+        let bound = listener.local_addr()?;
+        Ok((listener, bound))
+    };
+    bound.await.map_err(|source| ServiceError::Listen { address, source })
+}
+
+impl Handle {
+    /// Waits until the scheduler has stopped. Calls that are still open are given five seconds after the drain.
+    ///
+    /// # Errors
+    /// When a listener failed before the drain.
+    pub async fn stopped(self) -> Result<(), ServiceError> {
+        let [flight, executors] = <[_; 2]>::try_from(self.listeners).map_or_else(|_| [None, None], |l| l.map(Some));
+        let (Some(mut flight), Some(mut executors)) = (flight, executors) else { return Ok(()) };
+        tokio::select! {
+            ended = &mut flight => return Ok(ended??),
+            ended = &mut executors => return Ok(ended??),
+            () = self.drain.cancelled() => {}
+        }
+        self.queries.drained().await;
+        let both = async { (flight.await, executors.await) };
+        if let Ok((flight, executors)) = tokio::time::timeout(Duration::from_secs(5), both).await {
+            flight??;
+            executors??;
+        }
+        Ok(())
+    }
+}
