@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Schema};
-use datafusion::logical_expr::Operator;
+use arrow::datatypes::{DataType, Float32Type, Float64Type, Schema};
+use datafusion::common::Result;
+use datafusion::logical_expr::{ColumnarValue, Operator};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{self, BinaryExpr};
 
-use crate::Unsupported;
+use crate::row::{Kernel, SparkExpr};
+use crate::{Unsupported, types, vector};
 
 /// The comparison operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,6 +32,10 @@ pub fn comparison(
     right: Arc<dyn PhysicalExpr>,
     operand_type: &DataType,
 ) -> Result<Arc<dyn PhysicalExpr>, Unsupported> {
+    if operand_type.is_nested() || matches!(operand_type, DataType::Dictionary(..)) {
+        let what = format!("{op:?} on {}", types::sql_name(operand_type));
+        return Err(Unsupported::new(what, "nested values are not compared exactly"));
+    }
     let operator = match op {
         CompareOp::Eq => Operator::Eq,
         CompareOp::NotEq => Operator::NotEq,
@@ -47,8 +53,48 @@ pub fn comparison(
 /// Floats in canonical form (one NaN, no -0.0), for keys of groups, joins, sorts and hashes; other types as they are.
 #[must_use]
 pub fn canonical_float(expr: Arc<dyn PhysicalExpr>, data_type: &DataType) -> Arc<dyn PhysicalExpr> {
-    let _ = data_type;
-    expr
+    match data_type {
+        DataType::Float32 | DataType::Float64 => {
+            SparkExpr::create(Canonical { return_type: data_type.clone() }, vec![expr])
+        }
+        _ => expr,
+    }
+}
+
+/// Spark's `NormalizeNaNAndZero`.
+#[derive(Debug)]
+struct Canonical {
+    return_type: DataType,
+}
+
+impl Kernel for Canonical {
+    fn name(&self) -> &str {
+        "normalize_nan_and_zero"
+    }
+
+    fn return_type(&self) -> &DataType {
+        &self.return_type
+    }
+
+    fn makes_nulls(&self) -> bool {
+        false
+    }
+
+    fn fallible(&self) -> bool {
+        false
+    }
+
+    fn invoke(&self, args: &[ColumnarValue], _rows: usize) -> Result<ColumnarValue> {
+        // Adding 0.0 turns -0.0 into 0.0 and nothing else.
+        if self.return_type == DataType::Float32 {
+            return vector::unary::<Float32Type, Float32Type>(&args[0], &self.return_type, |value| {
+                Ok(Some(if value.is_nan() { f32::NAN } else { value + 0.0 }))
+            });
+        }
+        vector::unary::<Float64Type, Float64Type>(&args[0], &self.return_type, |value| {
+            Ok(Some(if value.is_nan() { f64::NAN } else { value + 0.0 }))
+        })
+    }
 }
 
 /// `expr [NOT] IN (list)`.
@@ -58,7 +104,7 @@ pub fn in_list(
     negated: bool,
     operand_type: &DataType,
     schema: &Schema,
-) -> datafusion::common::Result<Arc<dyn PhysicalExpr>> {
+) -> Result<Arc<dyn PhysicalExpr>> {
     let expr = canonical_float(expr, operand_type);
     let list = list.into_iter().map(|item| canonical_float(item, operand_type)).collect();
     expressions::in_list(expr, list, &negated, schema)

@@ -3,9 +3,17 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::ScalarValue;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Literal;
 
-use crate::{QueryContext, Unsupported};
+use crate::arithmetic::{DateShift, Negate};
+use crate::datetime::{DateFunction, DatePart};
+use crate::decimal::check_overflow;
+use crate::numeric::{IsNan, MakeDecimal, Murmur3, Round, Rounding, UnscaledValue, WholeNumber};
+use crate::row::SparkExpr;
+use crate::strings::{StringFunction, StringOp};
+use crate::{EvalMode, QueryContext, Unsupported, hash, types};
 
 /// A call of a function by name.
 #[derive(Debug)]
@@ -24,7 +32,170 @@ pub struct FunctionCall<'a> {
     pub context: Option<Arc<QueryContext>>,
 }
 
-/// The physical expression of a call; an unknown name is refused by name.
+impl FunctionCall<'_> {
+    fn refuse(&self, reason: &str) -> Unsupported {
+        let kinds: Vec<String> = self.arg_fields.iter().map(|field| types::sql_name(field.data_type())).collect();
+        Unsupported::new(format!("function {}({})", self.name, kinds.join(", ")), reason)
+    }
+
+    fn kind(&self, index: usize) -> &DataType {
+        self.arg_fields.get(index).map_or(&DataType::Null, |field| field.data_type())
+    }
+
+    fn literal(&self, index: usize) -> Option<&ScalarValue> {
+        self.args.get(index)?.downcast_ref::<Literal>().map(Literal::value)
+    }
+
+    fn mode(&self) -> EvalMode {
+        if self.fail_on_error { EvalMode::Ansi } else { EvalMode::Legacy }
+    }
+
+    /// The last argument as a literal flag, for functions that carry `failOnError` there.
+    fn flag(&self, index: usize) -> Option<bool> {
+        match self.literal(index) {
+            Some(ScalarValue::Boolean(Some(flag))) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    fn strings(&self, count: usize) -> bool {
+        self.args.len() == count && (0..count).all(|index| self.kind(index) == &DataType::Utf8)
+    }
+}
+
+/// The physical expression of a call; a call that is not computed exactly is refused by name and argument types.
 pub fn build(call: FunctionCall<'_>) -> Result<Arc<dyn PhysicalExpr>, Unsupported> {
-    Err(Unsupported::new(format!("function {}", call.name), "there is no exact implementation of it"))
+    if call.args.len() != call.arg_fields.len() {
+        return Err(call.refuse("the number of argument types differs from that of arguments"));
+    }
+    let built = match call.name {
+        "starts_with" | "ends_with" | "contains" | "substring" | "length" | "char_length" | "concat" | "trim"
+        | "btrim" | "ltrim" | "rtrim" => string_function(&call),
+        "datepart" | "date_part" | "date_add" | "date_sub" | "date_diff" | "datediff" | "last_day" => date_function(&call),
+        "abs" | "ceil" | "floor" | "round" | "unscaled_value" | "make_decimal" | "isnan" => numeric_function(&call),
+        "murmur3_hash" => murmur3(&call),
+        _ => return Err(call.refuse("there is no exact implementation of it")),
+    };
+    built.ok_or_else(|| call.refuse("there is no exact implementation for these arguments"))
+}
+
+fn string_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
+    let op = match call.name {
+        "starts_with" => StringOp::StartsWith,
+        "ends_with" => StringOp::EndsWith,
+        "contains" => StringOp::Contains,
+        "substring" => StringOp::Substring,
+        "length" | "char_length" => StringOp::Length,
+        "concat" => StringOp::Concat,
+        "trim" | "btrim" => StringOp::Trim,
+        "ltrim" => StringOp::LeftTrim,
+        _ => StringOp::RightTrim,
+    };
+    let (fine, return_type) = match op {
+        StringOp::StartsWith | StringOp::EndsWith | StringOp::Contains => (call.strings(2), DataType::Boolean),
+        StringOp::Length => (call.strings(1), DataType::Int32),
+        StringOp::Concat => (!call.args.is_empty() && call.strings(call.args.len()), DataType::Utf8),
+        StringOp::Substring => {
+            let kinds = [call.kind(0), call.kind(1), call.kind(2)];
+            let fine = call.args.len() == 3 && kinds == [&DataType::Utf8, &DataType::Int32, &DataType::Int32];
+            (fine, DataType::Utf8)
+        }
+        _ => (call.strings(1), DataType::Utf8),
+    };
+    fine.then(|| SparkExpr::create(StringFunction { op, return_type }, call.args.clone()))
+}
+
+fn date_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
+    let date = |index: usize| call.kind(index) == &DataType::Date32;
+    match (call.name, call.args.len()) {
+        ("datepart" | "date_part", 2) if date(1) => {
+            let Some(ScalarValue::Utf8(Some(name))) = call.literal(0) else { return None };
+            let part = DatePart::from_name(name)?;
+            Some(SparkExpr::create(DateFunction::Part(part), vec![Arc::clone(&call.args[1])]))
+        }
+        ("date_add" | "date_sub", 2) if date(0) => {
+            let days = call.kind(1).clone();
+            let fine = matches!(days, DataType::Int8 | DataType::Int16 | DataType::Int32);
+            let subtract = call.name == "date_sub";
+            fine.then(|| SparkExpr::create(DateShift { subtract, days }, call.args.clone()))
+        }
+        ("date_diff" | "datediff", 2) if date(0) && date(1) => {
+            Some(SparkExpr::create(DateFunction::Diff, call.args.clone()))
+        }
+        ("last_day", 1) if date(0) => Some(SparkExpr::create(DateFunction::LastDay, call.args.clone())),
+        _ => None,
+    }
+}
+
+fn numeric_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
+    let kind = call.kind(0);
+    let number = types::is_integer(kind) || types::is_float(kind) || matches!(kind, DataType::Decimal128(..));
+    match (call.name, call.args.len()) {
+        ("abs", 1 | 2) if number => {
+            let fails = if call.args.len() == 2 { call.flag(1)? } else { call.fail_on_error };
+            let mode = if fails { EvalMode::Ansi } else { EvalMode::Legacy };
+            let context = call.context.clone();
+            let kernel = Negate { return_type: kind.clone(), only_negative: true, mode, context };
+            Some(SparkExpr::create(kernel, vec![Arc::clone(&call.args[0])]))
+        }
+        ("ceil" | "floor", 1) => {
+            let rounding = if call.name == "ceil" { Rounding::Ceil } else { Rounding::Floor };
+            let return_type = match kind {
+                DataType::Decimal128(..) => match call.return_type.clone()? {
+                    to @ DataType::Decimal128(_, 0) => to,
+                    _ => return None,
+                },
+                DataType::Int64 | DataType::Float32 | DataType::Float64 => DataType::Int64,
+                _ => return None,
+            };
+            let from = kind.clone();
+            Some(SparkExpr::create(WholeNumber { from, rounding, return_type }, call.args.clone()))
+        }
+        ("round", 2) => {
+            let digits = match call.literal(1)? {
+                ScalarValue::Int32(Some(digits)) => i64::from(*digits),
+                ScalarValue::Int64(Some(digits)) => *digits,
+                _ => return None,
+            };
+            let input = Arc::clone(&call.args[0]);
+            let context = call.context.clone();
+            if types::is_integer(kind) {
+                let kernel = Round { return_type: kind.clone(), digits, mode: call.mode(), context };
+                return Some(SparkExpr::create(kernel, vec![input]));
+            }
+            let (&DataType::Decimal128(_, scale), Some(DataType::Decimal128(precision, to))) =
+                (kind, call.return_type.clone())
+            else {
+                return None;
+            };
+            if digits < 0 || i64::from(to) != digits.min(i64::from(scale)) {
+                return None;
+            }
+            check_overflow(input, kind, precision, to, call.fail_on_error, context).ok()
+        }
+        ("unscaled_value", 1) => {
+            matches!(kind, DataType::Decimal128(p, _) if *p <= 18)
+                .then(|| SparkExpr::create(UnscaledValue, call.args.clone()))
+        }
+        ("make_decimal", 1) if kind == &DataType::Int64 => {
+            let Some(return_type @ DataType::Decimal128(precision, scale)) = call.return_type.clone() else {
+                return None;
+            };
+            let (fail_on_error, context) = (call.fail_on_error, call.context.clone());
+            let kernel = MakeDecimal { precision, scale, return_type, fail_on_error, context };
+            Some(SparkExpr::create(kernel, call.args.clone()))
+        }
+        ("isnan", 1) if types::is_float(kind) => {
+            Some(SparkExpr::create(IsNan { double: kind == &DataType::Float64 }, call.args.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// The seed is the last argument.
+fn murmur3(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
+    let last = call.args.len().checked_sub(1)?;
+    let Some(ScalarValue::Int32(Some(seed))) = call.literal(last) else { return None };
+    let fine = (0..last).all(|index| hash::is_hashable(call.kind(index)));
+    fine.then(|| SparkExpr::create(Murmur3 { seed: *seed }, call.args[..last].to_vec()))
 }

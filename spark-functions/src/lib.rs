@@ -19,6 +19,7 @@ pub mod strings;
 pub mod types;
 
 mod decimal_binary;
+mod numeric;
 mod row;
 mod vector;
 

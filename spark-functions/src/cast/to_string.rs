@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, StringArray};
+use arrow::array::{AsArray, StringArray};
 use arrow::compute::cast as arrow_cast;
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type};
 use chrono::{Datelike, NaiveDate};
