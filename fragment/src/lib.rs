@@ -11,7 +11,7 @@
 pub mod descriptor;
 mod error;
 mod exec;
-mod expr;
+pub mod expr;
 mod optimize;
 mod partitioning;
 mod plan;
@@ -24,3 +24,6 @@ pub use exec::{CometFragmentExec, TaskCancellation};
 pub use partitioning::{ExchangePartitioning, plan_partitioning};
 pub use types::arrow_type;
 pub use validate::{ValidatedBlock, validate_block};
+
+#[cfg(test)]
+mod tests;

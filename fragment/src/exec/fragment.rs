@@ -51,13 +51,9 @@ impl CometFragmentExec {
             return Err(malformed("its inputs and their kinds differ in number"));
         }
         let schemas: Vec<SchemaRef> = inputs.iter().map(|input| input.schema()).collect();
-        let scans: Vec<Bytes> = node
-            .scan_commons
-            .iter()
-            .map(|scan| Bytes::from(scan.to_vec()))
-            .collect();
+        let scans: &[Bytes] = &node.scan_commons;
         let block =
-            validate_block(node.stage, &node.operator, &scans, &schemas).map_err(FragmentError::Rejected)?;
+            validate_block(node.stage, &node.operator, scans, &schemas).map_err(FragmentError::Rejected)?;
         Self::of(node, Arc::new(block), children)
     }
 

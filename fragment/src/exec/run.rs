@@ -7,8 +7,8 @@ use cne_proto::decode::{Limits, decode_strict, with_stack_for};
 use cne_proto::spark_operator::NativeScan;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{ExecutionPlan, displayable};
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
@@ -88,7 +88,12 @@ impl Task {
             let planned = Planner::new(environment, inputs)
                 .plan(&self.block.operator)
                 .map_err(FragmentError::Rejected)?;
-            optimize(planned.plan, planned.has_limit, config)
+            let plan = optimize(planned.plan, planned.has_limit, config)?;
+            if tracing::enabled!(tracing::Level::DEBUG) {
+                let text = displayable(plan.as_ref()).indent(false).to_string();
+                tracing::debug!(stage = self.stage, partition = descriptor.partition, plan = %text, "fragment planned");
+            }
+            Ok(plan)
         })
     }
 }

@@ -16,6 +16,8 @@ use datafusion::common::ScalarValue;
 use datafusion::physical_expr::expressions::{Column, lit};
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
 
+pub use crate::partitioning::{ExchangePartitioning, plan_partitioning};
+
 pub(crate) use aggregate::{Aggregate, plan_aggregate};
 
 use crate::error::{Fail, Issue};

@@ -1,0 +1,8 @@
+//! Blocks built by hand, run over rows in memory.
+
+mod aggregates;
+mod build;
+mod fragments;
+mod joins;
+mod nodes;
+mod rejections;
