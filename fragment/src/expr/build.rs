@@ -21,6 +21,8 @@ use super::{ExprPlanner, Planned};
 use crate::error::{Fail, Issue};
 use crate::types::{self, same_values};
 
+type Conditions = (Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>);
+
 fn mode(wire: WireMode) -> EvalMode {
     match wire {
         WireMode::Legacy => EvalMode::Legacy,
@@ -246,10 +248,7 @@ impl ExprPlanner<'_> {
         )
     }
 
-    fn conditions(
-        &mut self,
-        binary: &WireBinary,
-    ) -> Result<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>), Fail> {
+    fn conditions(&mut self, binary: &WireBinary) -> Result<Conditions, Fail> {
         let left = self.plan_predicate(binary.left.as_deref());
         let right = self.plan_predicate(binary.right.as_deref());
         both(left, right, self)

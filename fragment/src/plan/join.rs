@@ -163,10 +163,11 @@ impl<'a> Planner<'a> {
                 return Err(Issue::new("join", reason).into());
             }
             // The merge's comparator knows no time zones; they are labels of the same values.
-            let local = match (&left.data_type, merge) {
-                (DataType::Timestamp(TimeUnit::Microsecond, Some(_)), true) => true,
-                _ => false,
-            };
+            let local = merge
+                && matches!(
+                    left.data_type,
+                    DataType::Timestamp(TimeUnit::Microsecond, Some(_))
+                );
             let key = |key: Key| -> Key {
                 if !local {
                     return key;

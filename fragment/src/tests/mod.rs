@@ -5,4 +5,5 @@ mod build;
 mod fragments;
 mod joins;
 mod nodes;
+mod pushdown;
 mod rejections;

@@ -33,14 +33,14 @@ fn operators_are_refused_by_name() {
     let above = |kind| op(kind, vec![scan(vec![long()])]);
     let contrib = ContribScan {
         type_url: "delta".into(),
-        value: vec![].into(),
+        value: vec![],
     };
     for (block, what) in [
         (
             above(OpStruct::ShuffleWriter(ShuffleWriter::default())),
             "shuffle_writer",
         ),
-        (above(OpStruct::Window(Box::new(Window::default()))), "Window"),
+        (above(OpStruct::Window(Box::default())), "Window"),
         (
             above(OpStruct::WindowGroupLimit(WindowGroupLimit::default())),
             "WindowGroupLimit",
@@ -140,7 +140,7 @@ fn everything_is_reported_at_once() {
         OpStruct::Sort(sort),
         vec![op(OpStruct::Filter(filter), vec![below])],
     );
-    let block = op(OpStruct::Window(Box::new(Window::default())), vec![block]);
+    let block = op(OpStruct::Window(Box::default()), vec![block]);
     let found = refused(&block, &one_input());
     let found: Vec<_> = found.iter().map(|r| (r.path.as_str(), r.what.as_str())).collect();
     assert_eq!(
