@@ -10,7 +10,7 @@ use cne_proto::spark_operator::operator::OpStruct;
 use cne_proto::spark_operator::{
     ArrowPythonUdf, ContribScan, CsvScan, Explode, Filter, IcebergScan, IcebergWrite, MergeRows, NativeScan,
     NativeScanCommon, Operator, ParquetWriter, Projection, Sample, ShuffleWriter, Sort, SparkStructField,
-    Window, WindowGroupLimit,
+    WindowGroupLimit,
 };
 use prost::Message;
 
