@@ -4,8 +4,8 @@ use std::fmt::{Debug, Display};
 use std::sync::Arc;
 
 use arrow::datatypes::{
-    ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type,
-    Int32Type, Int64Type,
+    ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float32Type, Float64Type,
+    Int8Type, Int16Type, Int32Type, Int64Type,
 };
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ColumnarValue;
@@ -73,8 +73,18 @@ pub fn arithmetic(
     context: Option<Arc<QueryContext>>,
 ) -> Result<Arc<dyn PhysicalExpr>, Unsupported> {
     let refuse = || {
-        let what = format!("{op:?}({}, {})", types::sql_name(left_type), types::sql_name(right_type));
-        Unsupported::new(what, format!("no exact implementation with result type {}", types::sql_name(return_type)))
+        let what = format!(
+            "{op:?}({}, {})",
+            types::sql_name(left_type),
+            types::sql_name(right_type)
+        );
+        Unsupported::new(
+            what,
+            format!(
+                "no exact implementation with result type {}",
+                types::sql_name(return_type)
+            ),
+        )
     };
     let args = vec![left, right];
     match (left_type, right_type, return_type) {
@@ -101,7 +111,13 @@ pub fn arithmetic(
             if matches!(op, ArithmeticOp::Add | ArithmeticOp::Subtract) =>
         {
             let days = right_type.clone();
-            Ok(SparkExpr::create(DateShift { subtract: op == ArithmeticOp::Subtract, days }, args))
+            Ok(SparkExpr::create(
+                DateShift {
+                    subtract: op == ArithmeticOp::Subtract,
+                    days,
+                },
+                args,
+            ))
         }
         (left_type, right_type, return_type) if left_type == right_type => {
             let integer = types::is_integer(left_type);
@@ -113,7 +129,15 @@ pub fn arithmetic(
             if !allowed {
                 return Err(refuse());
             }
-            Ok(SparkExpr::create(NumberBinary { op, return_type: return_type.clone(), mode, context }, args))
+            Ok(SparkExpr::create(
+                NumberBinary {
+                    op,
+                    return_type: return_type.clone(),
+                    mode,
+                    context,
+                },
+                args,
+            ))
         }
         _ => Err(refuse()),
     }
@@ -156,7 +180,9 @@ impl NumberBinary {
         let kind = match (self.mode, &self.return_type) {
             (EvalMode::Legacy, _) => return Ok(Some(wrapped)),
             (EvalMode::Try, _) => return Ok(None),
-            (EvalMode::Ansi, _) if self.op == ArithmeticOp::IntegralDivide => SparkErrorKind::IntegralDivideOverflow,
+            (EvalMode::Ansi, _) if self.op == ArithmeticOp::IntegralDivide => {
+                SparkErrorKind::IntegralDivideOverflow
+            }
             (EvalMode::Ansi, DataType::Int8 | DataType::Int16) => {
                 let (symbol, hint) = self.op.symbol_and_hint();
                 SparkErrorKind::BinaryArithmeticOverflow {
@@ -166,7 +192,9 @@ impl NumberBinary {
                     function_name: hint.into(),
                 }
             }
-            (EvalMode::Ansi, other) => SparkErrorKind::ArithmeticOverflow { from_type: java_name(other).into() },
+            (EvalMode::Ansi, other) => SparkErrorKind::ArithmeticOverflow {
+                from_type: java_name(other).into(),
+            },
         };
         Err(kind.at(self.context.as_ref()).into())
     }
@@ -188,20 +216,30 @@ impl NumberBinary {
             ArithmeticOp::Multiply if legacy => {
                 vector::binary_total::<T, T, T>(left, right, rows, out, ArrowNativeTypeOp::mul_wrapping)
             }
-            ArithmeticOp::Add => vector::binary::<T, T, T>(left, right, rows, out, |l, r| match l.add_checked(r) {
-                Ok(value) => Ok(Some(value)),
-                Err(_) => self.overflow(l, r, l.add_wrapping(r)),
-            }),
-            ArithmeticOp::Subtract => vector::binary::<T, T, T>(left, right, rows, out, |l, r| match l.sub_checked(r) {
-                Ok(value) => Ok(Some(value)),
-                Err(_) => self.overflow(l, r, l.sub_wrapping(r)),
-            }),
-            ArithmeticOp::Multiply => vector::binary::<T, T, T>(left, right, rows, out, |l, r| match l.mul_checked(r) {
-                Ok(value) => Ok(Some(value)),
-                Err(_) => self.overflow(l, r, l.mul_wrapping(r)),
-            }),
+            ArithmeticOp::Add => {
+                vector::binary::<T, T, T>(left, right, rows, out, |l, r| match l.add_checked(r) {
+                    Ok(value) => Ok(Some(value)),
+                    Err(_) => self.overflow(l, r, l.add_wrapping(r)),
+                })
+            }
+            ArithmeticOp::Subtract => {
+                vector::binary::<T, T, T>(left, right, rows, out, |l, r| match l.sub_checked(r) {
+                    Ok(value) => Ok(Some(value)),
+                    Err(_) => self.overflow(l, r, l.sub_wrapping(r)),
+                })
+            }
+            ArithmeticOp::Multiply => {
+                vector::binary::<T, T, T>(left, right, rows, out, |l, r| match l.mul_checked(r) {
+                    Ok(value) => Ok(Some(value)),
+                    Err(_) => self.overflow(l, r, l.mul_wrapping(r)),
+                })
+            }
             ArithmeticOp::Remainder => vector::binary::<T, T, T>(left, right, rows, out, |l, r| {
-                if r.is_zero() { self.by_zero() } else { Ok(Some(l.mod_wrapping(r))) }
+                if r.is_zero() {
+                    self.by_zero()
+                } else {
+                    Ok(Some(l.mod_wrapping(r)))
+                }
             }),
             ArithmeticOp::Divide | ArithmeticOp::IntegralDivide => {
                 vector::binary::<T, T, T>(left, right, rows, out, |l, r| {
@@ -226,13 +264,25 @@ impl NumberBinary {
         let (left, right, out) = (&args[0], &args[1], &self.return_type);
         match self.op {
             ArithmeticOp::Add => vector::binary_total::<T, T, T>(left, right, rows, out, FloatOps::plus),
-            ArithmeticOp::Subtract => vector::binary_total::<T, T, T>(left, right, rows, out, FloatOps::minus),
-            ArithmeticOp::Multiply => vector::binary_total::<T, T, T>(left, right, rows, out, FloatOps::times),
+            ArithmeticOp::Subtract => {
+                vector::binary_total::<T, T, T>(left, right, rows, out, FloatOps::minus)
+            }
+            ArithmeticOp::Multiply => {
+                vector::binary_total::<T, T, T>(left, right, rows, out, FloatOps::times)
+            }
             ArithmeticOp::Remainder => vector::binary::<T, T, T>(left, right, rows, out, |l, r| {
-                if r.zero() { self.by_zero() } else { Ok(Some(l.modulo(r))) }
+                if r.zero() {
+                    self.by_zero()
+                } else {
+                    Ok(Some(l.modulo(r)))
+                }
             }),
             _ => vector::binary::<T, T, T>(left, right, rows, out, |l, r| {
-                if r.zero() { self.by_zero() } else { Ok(Some(l.over(r))) }
+                if r.zero() {
+                    self.by_zero()
+                } else {
+                    Ok(Some(l.over(r)))
+                }
             }),
         }
     }
@@ -319,10 +369,20 @@ impl DateShift {
     where
         T::Native: Into<i32>,
     {
-        vector::binary_total::<Date32Type, T, Date32Type>(&args[0], &args[1], rows, &DataType::Date32, |date, days| {
-            let days: i32 = days.into();
-            if self.subtract { date.wrapping_sub(days) } else { date.wrapping_add(days) }
-        })
+        vector::binary_total::<Date32Type, T, Date32Type>(
+            &args[0],
+            &args[1],
+            rows,
+            &DataType::Date32,
+            |date, days| {
+                let days: i32 = days.into();
+                if self.subtract {
+                    date.wrapping_sub(days)
+                } else {
+                    date.wrapping_add(days)
+                }
+            },
+        )
     }
 }
 
@@ -376,7 +436,9 @@ impl Negate {
                 (Err(_), EvalMode::Try) => Ok(None),
                 (Err(_), EvalMode::Ansi) => {
                     let from_type = java_name(&self.return_type).into();
-                    Err(SparkErrorKind::ArithmeticOverflow { from_type }.at(self.context.as_ref()).into())
+                    Err(SparkErrorKind::ArithmeticOverflow { from_type }
+                        .at(self.context.as_ref())
+                        .into())
                 }
             }
         })
@@ -385,7 +447,11 @@ impl Negate {
 
 impl Kernel for Negate {
     fn name(&self) -> &str {
-        if self.only_negative { "spark_abs" } else { "spark_negative" }
+        if self.only_negative {
+            "spark_abs"
+        } else {
+            "spark_negative"
+        }
     }
 
     fn return_type(&self) -> &DataType {
@@ -413,9 +479,15 @@ impl Kernel for Negate {
             DataType::Float64 => vector::unary::<Float64Type, Float64Type>(&args[0], out, |value| {
                 Ok(Some(if only { value.abs() } else { -value }))
             }),
-            DataType::Decimal128(..) => vector::unary::<Decimal128Type, Decimal128Type>(&args[0], out, |value| {
-                Ok(Some(if only { value.wrapping_abs() } else { value.wrapping_neg() }))
-            }),
+            DataType::Decimal128(..) => {
+                vector::unary::<Decimal128Type, Decimal128Type>(&args[0], out, |value| {
+                    Ok(Some(if only {
+                        value.wrapping_abs()
+                    } else {
+                        value.wrapping_neg()
+                    }))
+                })
+            }
             other => exec_err!("no negation of {other}"),
         }
     }
@@ -432,8 +504,16 @@ pub fn unary_minus(
         || types::is_float(child_type)
         || matches!(child_type, DataType::Decimal128(..));
     if !known {
-        return Err(Unsupported::new(format!("-({})", types::sql_name(child_type)), "no exact implementation"));
+        return Err(Unsupported::new(
+            format!("-({})", types::sql_name(child_type)),
+            "no exact implementation",
+        ));
     }
-    let kernel = Negate { return_type: child_type.clone(), only_negative: false, mode, context };
+    let kernel = Negate {
+        return_type: child_type.clone(),
+        only_negative: false,
+        mode,
+        context,
+    };
     Ok(SparkExpr::create(kernel, vec![child]))
 }

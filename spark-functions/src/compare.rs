@@ -46,7 +46,10 @@ pub fn comparison(
         CompareOp::EqNullSafe => Operator::IsNotDistinctFrom,
         CompareOp::NotEqNullSafe => Operator::IsDistinctFrom,
     };
-    let (left, right) = (canonical_float(left, operand_type), canonical_float(right, operand_type));
+    let (left, right) = (
+        canonical_float(left, operand_type),
+        canonical_float(right, operand_type),
+    );
     Ok(Arc::new(BinaryExpr::new(left, operator, right)))
 }
 
@@ -54,9 +57,12 @@ pub fn comparison(
 #[must_use]
 pub fn canonical_float(expr: Arc<dyn PhysicalExpr>, data_type: &DataType) -> Arc<dyn PhysicalExpr> {
     match data_type {
-        DataType::Float32 | DataType::Float64 => {
-            SparkExpr::create(Canonical { return_type: data_type.clone() }, vec![expr])
-        }
+        DataType::Float32 | DataType::Float64 => SparkExpr::create(
+            Canonical {
+                return_type: data_type.clone(),
+            },
+            vec![expr],
+        ),
         _ => expr,
     }
 }
@@ -106,6 +112,9 @@ pub fn in_list(
     schema: &Schema,
 ) -> Result<Arc<dyn PhysicalExpr>> {
     let expr = canonical_float(expr, operand_type);
-    let list = list.into_iter().map(|item| canonical_float(item, operand_type)).collect();
+    let list = list
+        .into_iter()
+        .map(|item| canonical_float(item, operand_type))
+        .collect();
     expressions::in_list(expr, list, &negated, schema)
 }

@@ -16,7 +16,10 @@ fn civil(days: i32) -> (NaiveDate, i32) {
     let days = i64::from(days);
     let (cycles, rest) = (days.div_euclid(CYCLE), days.rem_euclid(CYCLE));
     let base = i32::try_from(rest).unwrap_or(0) + 719_163;
-    (NaiveDate::from_num_days_from_ce_opt(base).unwrap_or_default(), i32::try_from(cycles * 400).unwrap_or(0))
+    (
+        NaiveDate::from_num_days_from_ce_opt(base).unwrap_or_default(),
+        i32::try_from(cycles * 400).unwrap_or(0),
+    )
 }
 
 /// A field of a date.
@@ -84,7 +87,11 @@ impl Kernel for DateFunction {
     }
 
     fn return_type(&self) -> &DataType {
-        if matches!(self, Self::LastDay) { &DataType::Date32 } else { &DataType::Int32 }
+        if matches!(self, Self::LastDay) {
+            &DataType::Date32
+        } else {
+            &DataType::Int32
+        }
     }
 
     fn makes_nulls(&self) -> bool {
@@ -97,9 +104,9 @@ impl Kernel for DateFunction {
 
     fn invoke(&self, args: &[ColumnarValue], rows: usize) -> Result<ColumnarValue> {
         match self {
-            Self::Part(part) => {
-                vector::unary::<Date32Type, Int32Type>(&args[0], &DataType::Int32, |days| Ok(Some(part.of(days))))
-            }
+            Self::Part(part) => vector::unary::<Date32Type, Int32Type>(&args[0], &DataType::Int32, |days| {
+                Ok(Some(part.of(days)))
+            }),
             Self::LastDay => vector::unary::<Date32Type, Date32Type>(&args[0], &DataType::Date32, |days| {
                 let (date, _) = civil(days);
                 let last = date

@@ -41,13 +41,22 @@ pub(crate) fn fits(value: i128, precision: u8) -> bool {
     value.unsigned_abs() < POW10[usize::from(precision.min(38))].unsigned_abs()
 }
 
+/// The value in 128 bits if it has at most `precision` digits.
+pub(crate) fn fits_wide(value: i256, precision: u8) -> Option<i128> {
+    value.to_i128().filter(|value| fits(*value, precision))
+}
+
 /// `numerator / denominator` rounded half up (away from zero at a tie), as `BigDecimal` does. The denominator is not zero.
 #[inline]
 pub(crate) fn div_half_up(numerator: i128, denominator: i128) -> i128 {
     let quotient = numerator / denominator;
     let remainder = (numerator % denominator).unsigned_abs();
     if remainder >= denominator.unsigned_abs() - remainder {
-        if (numerator < 0) == (denominator < 0) { quotient + 1 } else { quotient - 1 }
+        if (numerator < 0) == (denominator < 0) {
+            quotient + 1
+        } else {
+            quotient - 1
+        }
     } else {
         quotient
     }
@@ -59,10 +68,31 @@ pub(crate) fn div_half_up_wide(numerator: i256, denominator: i256) -> i256 {
     let remainder = numerator.wrapping_rem(denominator).wrapping_abs();
     if remainder >= denominator.wrapping_abs().wrapping_sub(remainder) {
         let same = (numerator < i256::ZERO) == (denominator < i256::ZERO);
-        if same { quotient.wrapping_add(i256::ONE) } else { quotient.wrapping_sub(i256::ONE) }
+        if same {
+            quotient.wrapping_add(i256::ONE)
+        } else {
+            quotient.wrapping_sub(i256::ONE)
+        }
     } else {
         quotient
     }
+}
+
+/// The unscaled quotient cut after `digits` further digits; no intermediate needs more bits than the result.
+pub(crate) fn quotient_digits(numerator: i256, denominator: i256, digits: u32) -> i256 {
+    let ten = i256::from_i128(10);
+    let (mut quotient, mut rest) = (
+        numerator.wrapping_div(denominator),
+        numerator.wrapping_rem(denominator),
+    );
+    for _ in 0..digits {
+        rest = rest.wrapping_mul(ten);
+        quotient = quotient
+            .wrapping_mul(ten)
+            .wrapping_add(rest.wrapping_div(denominator));
+        rest = rest.wrapping_rem(denominator);
+    }
+    quotient
 }
 
 /// The unscaled value at another scale, rounded half up; `None` if it leaves 128 bits.
@@ -85,9 +115,15 @@ pub(crate) fn rescale(value: i128, from: i8, to: i8) -> Option<i128> {
 
 /// Java's `BigDecimal.toPlainString` of an unscaled integer printed in decimal.
 pub(crate) fn plain_string(unscaled: &str, scale: i32) -> String {
-    let (sign, digits) = unscaled.strip_prefix('-').map_or(("", unscaled), |digits| ("-", digits));
+    let (sign, digits) = unscaled
+        .strip_prefix('-')
+        .map_or(("", unscaled), |digits| ("-", digits));
     if scale <= 0 {
-        let zeros = if digits == "0" { 0 } else { scale.unsigned_abs() as usize };
+        let zeros = if digits == "0" {
+            0
+        } else {
+            scale.unsigned_abs() as usize
+        };
         return format!("{sign}{digits}{}", "0".repeat(zeros));
     }
     let scale = scale.unsigned_abs() as usize;
@@ -99,7 +135,11 @@ pub(crate) fn plain_string(unscaled: &str, scale: i32) -> String {
 /// `NUMERIC_VALUE_OUT_OF_RANGE` for an exact value that does not fit the result type.
 #[cold]
 pub(crate) fn out_of_range(unscaled: &str, value_scale: i32, precision: u8, scale: i8) -> SparkErrorKind {
-    SparkErrorKind::NumericValueOutOfRange { value: plain_string(unscaled, value_scale), precision, scale }
+    SparkErrorKind::NumericValueOutOfRange {
+        value: plain_string(unscaled, value_scale),
+        precision,
+        scale,
+    }
 }
 
 #[derive(Debug)]
@@ -165,14 +205,24 @@ pub fn check_overflow(
     context: Option<Arc<QueryContext>>,
 ) -> Result<Arc<dyn PhysicalExpr>, Unsupported> {
     let &DataType::Decimal128(from_precision, from_scale) = child_type else {
-        return Err(Unsupported::new("check_overflow", format!("its child has type {child_type}, not a decimal")));
+        return Err(Unsupported::new(
+            "check_overflow",
+            format!("its child has type {child_type}, not a decimal"),
+        ));
     };
     if (from_precision, from_scale) == (precision, scale) {
         // Every operator of this crate already gives values of its declared type.
         return Ok(child);
     }
     let return_type = DataType::Decimal128(precision, scale);
-    let kernel =
-        CheckOverflow { from_precision, from_scale, precision, scale, return_type, fail_on_error, context };
+    let kernel = CheckOverflow {
+        from_precision,
+        from_scale,
+        precision,
+        scale,
+        return_type,
+        fail_on_error,
+        context,
+    };
     Ok(SparkExpr::create(kernel, vec![child]))
 }

@@ -7,7 +7,9 @@ use datafusion::common::Result;
 use datafusion::logical_expr::ColumnarValue;
 
 use crate::arithmetic::ArithmeticOp;
-use crate::decimal::{POW10, div_half_up, div_half_up_wide, fits, out_of_range, pow10_wide, rescale};
+use crate::decimal::{
+    POW10, div_half_up, div_half_up_wide, fits, out_of_range, pow10_wide, quotient_digits, rescale,
+};
 use crate::row::Kernel;
 use crate::{EvalMode, QueryContext, SparkErrorKind, vector};
 
@@ -50,7 +52,10 @@ impl DecimalBinary {
     }
 
     fn divides(&self) -> bool {
-        matches!(self.op, ArithmeticOp::Divide | ArithmeticOp::IntegralDivide | ArithmeticOp::Remainder)
+        matches!(
+            self.op,
+            ArithmeticOp::Divide | ArithmeticOp::IntegralDivide | ArithmeticOp::Remainder
+        )
     }
 
     /// The result in 128 bits, or `None` when an intermediate leaves them.
@@ -87,13 +92,7 @@ impl DecimalBinary {
             ArithmeticOp::Multiply => (l.wrapping_mul(r), left_scale + right_scale),
             ArithmeticOp::Divide => {
                 let by = DIVIDE_SCALE + right_scale - left_scale;
-                // In two steps: the dividend times 10^by may need more than 256 bits.
-                let (mut quotient, mut rest) = (l.wrapping_div(r), l.wrapping_rem(r));
-                for _ in 0..by.max(0) {
-                    rest = rest.wrapping_mul(i256::from_i128(10));
-                    quotient = quotient.wrapping_mul(i256::from_i128(10)).wrapping_add(rest.wrapping_div(r));
-                    rest = rest.wrapping_rem(r);
-                }
+                let quotient = quotient_digits(l, r, by.max(0).unsigned_abs());
                 (quotient, left_scale - right_scale + by.max(0))
             }
             _ => {
@@ -189,7 +188,9 @@ impl Kernel for DecimalBinary {
                 return self.by_zero();
             }
             if self.long_operands && r == -1 && l == i128::from(i64::MIN) {
-                return Err(SparkErrorKind::IntegralDivideOverflow.at(self.context.as_ref()).into());
+                return Err(SparkErrorKind::IntegralDivideOverflow
+                    .at(self.context.as_ref())
+                    .into());
             }
             match self.narrow(l, r) {
                 Some(value) if fits(value, self.out.0) => Ok(Some(value)),

@@ -21,7 +21,10 @@ pub struct Unsupported {
 impl Unsupported {
     /// An [`Unsupported`] of a subject and a reason.
     pub fn new(what: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { what: what.into(), reason: reason.into() }
+        Self {
+            what: what.into(),
+            reason: reason.into(),
+        }
     }
 }
 
@@ -52,18 +55,48 @@ pub enum SparkErrorKind {
     RemainderByZero,
     IntegralDivideOverflow,
     /// `from_type` is Spark's word in the message: `integer`, `long`, ...
-    ArithmeticOverflow { from_type: String },
+    ArithmeticOverflow {
+        from_type: String,
+    },
     /// `function_name` is the tolerant function of the hint, e.g. `try_add`.
-    BinaryArithmeticOverflow { value1: String, symbol: String, value2: String, function_name: String },
-    DecimalSumOverflow { function_name: String },
-    NumericValueOutOfRange { value: String, precision: u8, scale: i8 },
-    NumericOutOfRange { value: String },
-    CastInvalidValue { value: String, from_type: String, to_type: String },
-    InvalidInputInCastToDatetime { value: String, from_type: String, to_type: String },
+    BinaryArithmeticOverflow {
+        value1: String,
+        symbol: String,
+        value2: String,
+        function_name: String,
+    },
+    DecimalSumOverflow {
+        function_name: String,
+    },
+    NumericValueOutOfRange {
+        value: String,
+        precision: u8,
+        scale: i8,
+    },
+    NumericOutOfRange {
+        value: String,
+    },
+    CastInvalidValue {
+        value: String,
+        from_type: String,
+        to_type: String,
+    },
+    InvalidInputInCastToDatetime {
+        value: String,
+        from_type: String,
+        to_type: String,
+    },
     /// `value` is a SQL literal of the source type, e.g. `300L` or `1.50BD`.
-    CastOverFlow { value: String, from_type: String, to_type: String },
+    CastOverFlow {
+        value: String,
+        from_type: String,
+        to_type: String,
+    },
     /// `INVALID_FORMAT.ESC_IN_THE_MIDDLE` or `.ESC_AT_THE_END` of a LIKE pattern.
-    InvalidLikePattern { pattern: String, character: Option<String> },
+    InvalidLikePattern {
+        pattern: String,
+        character: Option<String>,
+    },
 }
 
 /// An error that Spark raises for this input.
@@ -103,15 +136,17 @@ impl SparkErrorKind {
         match self {
             Self::DivideByZero => "DIVIDE_BY_ZERO",
             Self::RemainderByZero => "REMAINDER_BY_ZERO",
-            Self::IntegralDivideOverflow | Self::ArithmeticOverflow { .. } | Self::DecimalSumOverflow { .. } => {
-                "ARITHMETIC_OVERFLOW"
-            }
+            Self::IntegralDivideOverflow
+            | Self::ArithmeticOverflow { .. }
+            | Self::DecimalSumOverflow { .. } => "ARITHMETIC_OVERFLOW",
             Self::BinaryArithmeticOverflow { .. } => "BINARY_ARITHMETIC_OVERFLOW",
             Self::NumericValueOutOfRange { .. } => "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION",
             Self::NumericOutOfRange { .. } => "NUMERIC_OUT_OF_SUPPORTED_RANGE",
             Self::CastInvalidValue { .. } | Self::InvalidInputInCastToDatetime { .. } => "CAST_INVALID_INPUT",
             Self::CastOverFlow { .. } => "CAST_OVERFLOW",
-            Self::InvalidLikePattern { character: Some(_), .. } => "INVALID_FORMAT.ESC_IN_THE_MIDDLE",
+            Self::InvalidLikePattern {
+                character: Some(_), ..
+            } => "INVALID_FORMAT.ESC_IN_THE_MIDDLE",
             Self::InvalidLikePattern { character: None, .. } => "INVALID_FORMAT.ESC_AT_THE_END",
         }
     }
@@ -120,27 +155,53 @@ impl SparkErrorKind {
         match self {
             Self::DivideByZero | Self::RemainderByZero | Self::IntegralDivideOverflow => json!({}),
             Self::ArithmeticOverflow { from_type } => json!({ "fromType": from_type }),
-            Self::BinaryArithmeticOverflow { value1, symbol, value2, function_name } => json!({
+            Self::BinaryArithmeticOverflow {
+                value1,
+                symbol,
+                value2,
+                function_name,
+            } => json!({
                 "value1": value1, "symbol": symbol, "value2": value2, "functionName": function_name
             }),
             Self::DecimalSumOverflow { function_name } => json!({ "functionName": function_name }),
-            Self::NumericValueOutOfRange { value, precision, scale } => {
+            Self::NumericValueOutOfRange {
+                value,
+                precision,
+                scale,
+            } => {
                 json!({ "value": value, "precision": precision, "scale": scale })
             }
             Self::NumericOutOfRange { value } => json!({ "value": value }),
-            Self::CastInvalidValue { value, from_type, to_type }
-            | Self::InvalidInputInCastToDatetime { value, from_type, to_type }
-            | Self::CastOverFlow { value, from_type, to_type } => {
+            Self::CastInvalidValue {
+                value,
+                from_type,
+                to_type,
+            }
+            | Self::InvalidInputInCastToDatetime {
+                value,
+                from_type,
+                to_type,
+            }
+            | Self::CastOverFlow {
+                value,
+                from_type,
+                to_type,
+            } => {
                 json!({ "value": value, "fromType": from_type, "toType": to_type })
             }
-            Self::InvalidLikePattern { pattern, character } => json!({ "format": pattern, "char": character }),
+            Self::InvalidLikePattern { pattern, character } => {
+                json!({ "format": pattern, "char": character })
+            }
         }
     }
 
     /// Attaches the place in the query and makes it an error.
     #[must_use]
     pub fn at(self, context: Option<&Arc<QueryContext>>) -> SparkError {
-        SparkError { kind: self, context: context.cloned() }
+        SparkError {
+            kind: self,
+            context: context.cloned(),
+        }
     }
 }
 
@@ -181,7 +242,10 @@ impl QueryContext {
     pub fn summary(&self) -> String {
         let characters: Vec<char> = self.sql_text.chars().collect();
         let start = usize::try_from(self.start_index).unwrap_or(0);
-        let end = usize::try_from(self.stop_index).unwrap_or(0).saturating_add(1).min(characters.len());
+        let end = usize::try_from(self.stop_index)
+            .unwrap_or(0)
+            .saturating_add(1)
+            .min(characters.len());
         let fragment: String = characters.get(start..end).unwrap_or_default().iter().collect();
         let mut of = String::new();
         if let (Some(kind), Some(name)) = (&self.object_type, &self.object_name) {
@@ -213,8 +277,15 @@ impl fmt::Display for SparkError {
                 f,
                 "Overflow in integral divide. Use 'try_divide' to tolerate overflow and return NULL instead. {ANSI_HINT}"
             ),
-            SparkErrorKind::ArithmeticOverflow { from_type } => write!(f, "{from_type} overflow. {ANSI_HINT}"),
-            SparkErrorKind::BinaryArithmeticOverflow { value1, symbol, value2, function_name } => write!(
+            SparkErrorKind::ArithmeticOverflow { from_type } => {
+                write!(f, "{from_type} overflow. {ANSI_HINT}")
+            }
+            SparkErrorKind::BinaryArithmeticOverflow {
+                value1,
+                symbol,
+                value2,
+                function_name,
+            } => write!(
                 f,
                 "{value1} {symbol} {value2} caused overflow. Use `{function_name}` to ignore overflow problem and return NULL."
             ),
@@ -222,32 +293,60 @@ impl fmt::Display for SparkError {
                 f,
                 "Overflow in sum of decimals. Use `{function_name}` to tolerate overflow and return NULL instead. {ANSI_HINT}"
             ),
-            SparkErrorKind::NumericValueOutOfRange { value, precision, scale } => write!(
+            SparkErrorKind::NumericValueOutOfRange {
+                value,
+                precision,
+                scale,
+            } => write!(
                 f,
                 "{value} cannot be represented as Decimal({precision}, {scale}). If necessary set \"spark.sql.ansi.enabled\" to \
                  \"false\" to bypass this error, and return NULL instead."
             ),
             SparkErrorKind::NumericOutOfRange { value } => {
-                write!(f, "The value {value} cannot be interpreted as a numeric since it has more than 38 digits.")
+                write!(
+                    f,
+                    "The value {value} cannot be interpreted as a numeric since it has more than 38 digits."
+                )
             }
-            SparkErrorKind::CastInvalidValue { value, from_type, to_type }
-            | SparkErrorKind::InvalidInputInCastToDatetime { value, from_type, to_type } => write!(
+            SparkErrorKind::CastInvalidValue {
+                value,
+                from_type,
+                to_type,
+            }
+            | SparkErrorKind::InvalidInputInCastToDatetime {
+                value,
+                from_type,
+                to_type,
+            } => write!(
                 f,
                 "The value '{value}' of the type \"{from_type}\" cannot be cast to \"{to_type}\" because it is malformed. Correct \
                  the value as per the syntax, or change its target type. Use `try_cast` to tolerate malformed input and return \
                  NULL instead."
             ),
-            SparkErrorKind::CastOverFlow { value, from_type, to_type } => write!(
+            SparkErrorKind::CastOverFlow {
+                value,
+                from_type,
+                to_type,
+            } => write!(
                 f,
                 "The value {value} of the type \"{from_type}\" cannot be cast to \"{to_type}\" due to an overflow. Use `try_cast` to \
                  tolerate overflow and return NULL instead."
             ),
-            SparkErrorKind::InvalidLikePattern { pattern, character: Some(character) } => write!(
+            SparkErrorKind::InvalidLikePattern {
+                pattern,
+                character: Some(character),
+            } => write!(
                 f,
                 "The format is invalid: '{pattern}'. The escape character is not allowed to precede '{character}'."
             ),
-            SparkErrorKind::InvalidLikePattern { pattern, character: None } => {
-                write!(f, "The format is invalid: '{pattern}'. The escape character is not allowed to end with.")
+            SparkErrorKind::InvalidLikePattern {
+                pattern,
+                character: None,
+            } => {
+                write!(
+                    f,
+                    "The format is invalid: '{pattern}'. The escape character is not allowed to end with."
+                )
             }
         }
     }
@@ -279,7 +378,9 @@ pub fn find_spark_error(error: &DataFusionError) -> Option<&SparkError> {
             match inner {
                 DataFusionError::External(inner) => Some(inner.as_ref()),
                 DataFusionError::Shared(inner) => Some(inner.as_ref()),
-                DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Some(inner.as_ref()),
+                DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
+                    Some(inner.as_ref())
+                }
                 DataFusionError::ArrowError(inner, _) => Some(inner.as_ref()),
                 DataFusionError::Collection(all) => return all.iter().find_map(find_spark_error),
                 other => other.source(),
@@ -318,8 +419,12 @@ mod tests {
             start_position: 7,
             ..QueryContext::default()
         };
-        let error = SparkErrorKind::NumericValueOutOfRange { value: "100".into(), precision: 2, scale: 0 }
-            .at(Some(&Arc::new(context)));
+        let error = SparkErrorKind::NumericValueOutOfRange {
+            value: "100".into(),
+            precision: 2,
+            scale: 0,
+        }
+        .at(Some(&Arc::new(context)));
         let json: Value = serde_json::from_str(&error.to_comet_json()).unwrap();
         assert_eq!(json["errorType"], "NumericValueOutOfRange");
         assert_eq!(json["params"]["precision"], 2);

@@ -34,20 +34,33 @@ pub struct FunctionCall<'a> {
 
 impl FunctionCall<'_> {
     fn refuse(&self, reason: &str) -> Unsupported {
-        let kinds: Vec<String> = self.arg_fields.iter().map(|field| types::sql_name(field.data_type())).collect();
+        let kinds: Vec<String> = self
+            .arg_fields
+            .iter()
+            .map(|field| types::sql_name(field.data_type()))
+            .collect();
         Unsupported::new(format!("function {}({})", self.name, kinds.join(", ")), reason)
     }
 
     fn kind(&self, index: usize) -> &DataType {
-        self.arg_fields.get(index).map_or(&DataType::Null, |field| field.data_type())
+        self.arg_fields
+            .get(index)
+            .map_or(&DataType::Null, |field| field.data_type())
     }
 
     fn literal(&self, index: usize) -> Option<&ScalarValue> {
-        self.args.get(index)?.downcast_ref::<Literal>().map(Literal::value)
+        self.args
+            .get(index)?
+            .downcast_ref::<Literal>()
+            .map(Literal::value)
     }
 
     fn mode(&self) -> EvalMode {
-        if self.fail_on_error { EvalMode::Ansi } else { EvalMode::Legacy }
+        if self.fail_on_error {
+            EvalMode::Ansi
+        } else {
+            EvalMode::Legacy
+        }
     }
 
     /// The last argument as a literal flag, for functions that carry `failOnError` there.
@@ -69,10 +82,14 @@ pub fn build(call: FunctionCall<'_>) -> Result<Arc<dyn PhysicalExpr>, Unsupporte
         return Err(call.refuse("the number of argument types differs from that of arguments"));
     }
     let built = match call.name {
-        "starts_with" | "ends_with" | "contains" | "substring" | "length" | "char_length" | "concat" | "trim"
-        | "btrim" | "ltrim" | "rtrim" => string_function(&call),
-        "datepart" | "date_part" | "date_add" | "date_sub" | "date_diff" | "datediff" | "last_day" => date_function(&call),
-        "abs" | "ceil" | "floor" | "round" | "unscaled_value" | "make_decimal" | "isnan" => numeric_function(&call),
+        "starts_with" | "ends_with" | "contains" | "substring" | "length" | "char_length" | "concat"
+        | "trim" | "btrim" | "ltrim" | "rtrim" => string_function(&call),
+        "datepart" | "date_part" | "date_add" | "date_sub" | "date_diff" | "datediff" | "last_day" => {
+            date_function(&call)
+        }
+        "abs" | "ceil" | "floor" | "round" | "unscaled_value" | "make_decimal" | "isnan" => {
+            numeric_function(&call)
+        }
         "murmur3_hash" => murmur3(&call),
         _ => return Err(call.refuse("there is no exact implementation of it")),
     };
@@ -92,9 +109,14 @@ fn string_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
         _ => StringOp::RightTrim,
     };
     let (fine, return_type) = match op {
-        StringOp::StartsWith | StringOp::EndsWith | StringOp::Contains => (call.strings(2), DataType::Boolean),
+        StringOp::StartsWith | StringOp::EndsWith | StringOp::Contains => {
+            (call.strings(2), DataType::Boolean)
+        }
         StringOp::Length => (call.strings(1), DataType::Int32),
-        StringOp::Concat => (!call.args.is_empty() && call.strings(call.args.len()), DataType::Utf8),
+        StringOp::Concat => (
+            !call.args.is_empty() && call.strings(call.args.len()),
+            DataType::Utf8,
+        ),
         StringOp::Substring => {
             let kinds = [call.kind(0), call.kind(1), call.kind(2)];
             let fine = call.args.len() == 3 && kinds == [&DataType::Utf8, &DataType::Int32, &DataType::Int32];
@@ -109,9 +131,14 @@ fn date_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
     let date = |index: usize| call.kind(index) == &DataType::Date32;
     match (call.name, call.args.len()) {
         ("datepart" | "date_part", 2) if date(1) => {
-            let Some(ScalarValue::Utf8(Some(name))) = call.literal(0) else { return None };
+            let Some(ScalarValue::Utf8(Some(name))) = call.literal(0) else {
+                return None;
+            };
             let part = DatePart::from_name(name)?;
-            Some(SparkExpr::create(DateFunction::Part(part), vec![Arc::clone(&call.args[1])]))
+            Some(SparkExpr::create(
+                DateFunction::Part(part),
+                vec![Arc::clone(&call.args[1])],
+            ))
         }
         ("date_add" | "date_sub", 2) if date(0) => {
             let days = call.kind(1).clone();
@@ -132,14 +159,27 @@ fn numeric_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
     let number = types::is_integer(kind) || types::is_float(kind) || matches!(kind, DataType::Decimal128(..));
     match (call.name, call.args.len()) {
         ("abs", 1 | 2) if number => {
-            let fails = if call.args.len() == 2 { call.flag(1)? } else { call.fail_on_error };
+            let fails = if call.args.len() == 2 {
+                call.flag(1)?
+            } else {
+                call.fail_on_error
+            };
             let mode = if fails { EvalMode::Ansi } else { EvalMode::Legacy };
             let context = call.context.clone();
-            let kernel = Negate { return_type: kind.clone(), only_negative: true, mode, context };
+            let kernel = Negate {
+                return_type: kind.clone(),
+                only_negative: true,
+                mode,
+                context,
+            };
             Some(SparkExpr::create(kernel, vec![Arc::clone(&call.args[0])]))
         }
         ("ceil" | "floor", 1) => {
-            let rounding = if call.name == "ceil" { Rounding::Ceil } else { Rounding::Floor };
+            let rounding = if call.name == "ceil" {
+                Rounding::Ceil
+            } else {
+                Rounding::Floor
+            };
             let return_type = match kind {
                 DataType::Decimal128(..) => match call.return_type.clone()? {
                     to @ DataType::Decimal128(_, 0) => to,
@@ -149,7 +189,14 @@ fn numeric_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
                 _ => return None,
             };
             let from = kind.clone();
-            Some(SparkExpr::create(WholeNumber { from, rounding, return_type }, call.args.clone()))
+            Some(SparkExpr::create(
+                WholeNumber {
+                    from,
+                    rounding,
+                    return_type,
+                },
+                call.args.clone(),
+            ))
         }
         ("round", 2) => {
             let digits = match call.literal(1)? {
@@ -160,7 +207,12 @@ fn numeric_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
             let input = Arc::clone(&call.args[0]);
             let context = call.context.clone();
             if types::is_integer(kind) {
-                let kernel = Round { return_type: kind.clone(), digits, mode: call.mode(), context };
+                let kernel = Round {
+                    return_type: kind.clone(),
+                    digits,
+                    mode: call.mode(),
+                    context,
+                };
                 return Some(SparkExpr::create(kernel, vec![input]));
             }
             let (&DataType::Decimal128(_, scale), Some(DataType::Decimal128(precision, to))) =
@@ -173,21 +225,28 @@ fn numeric_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
             }
             check_overflow(input, kind, precision, to, call.fail_on_error, context).ok()
         }
-        ("unscaled_value", 1) => {
-            matches!(kind, DataType::Decimal128(p, _) if *p <= 18)
-                .then(|| SparkExpr::create(UnscaledValue, call.args.clone()))
-        }
+        ("unscaled_value", 1) => matches!(kind, DataType::Decimal128(p, _) if *p <= 18)
+            .then(|| SparkExpr::create(UnscaledValue, call.args.clone())),
         ("make_decimal", 1) if kind == &DataType::Int64 => {
             let Some(return_type @ DataType::Decimal128(precision, scale)) = call.return_type.clone() else {
                 return None;
             };
             let (fail_on_error, context) = (call.fail_on_error, call.context.clone());
-            let kernel = MakeDecimal { precision, scale, return_type, fail_on_error, context };
+            let kernel = MakeDecimal {
+                precision,
+                scale,
+                return_type,
+                fail_on_error,
+                context,
+            };
             Some(SparkExpr::create(kernel, call.args.clone()))
         }
-        ("isnan", 1) if types::is_float(kind) => {
-            Some(SparkExpr::create(IsNan { double: kind == &DataType::Float64 }, call.args.clone()))
-        }
+        ("isnan", 1) if types::is_float(kind) => Some(SparkExpr::create(
+            IsNan {
+                double: kind == &DataType::Float64,
+            },
+            call.args.clone(),
+        )),
         _ => None,
     }
 }
@@ -195,7 +254,9 @@ fn numeric_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
 /// The seed is the last argument.
 fn murmur3(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
     let last = call.args.len().checked_sub(1)?;
-    let Some(ScalarValue::Int32(Some(seed))) = call.literal(last) else { return None };
+    let Some(ScalarValue::Int32(Some(seed))) = call.literal(last) else {
+        return None;
+    };
     let fine = (0..last).all(|index| hash::is_hashable(call.kind(index)));
     fine.then(|| SparkExpr::create(Murmur3 { seed: *seed }, call.args[..last].to_vec()))
 }

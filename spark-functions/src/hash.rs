@@ -2,8 +2,8 @@
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray};
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimeUnit,
-    TimestampMicrosecondType,
+    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, TimeUnit, TimestampMicrosecondType,
 };
 use datafusion::common::{Result, exec_err};
 
@@ -11,11 +11,16 @@ use datafusion::common::{Result, exec_err};
 pub const PARTITION_SEED: i32 = 42;
 
 fn mix_key(key: u32) -> u32 {
-    key.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
+    key.wrapping_mul(0xcc9e_2d51)
+        .rotate_left(15)
+        .wrapping_mul(0x1b87_3593)
 }
 
 fn mix(hash: u32, key: u32) -> u32 {
-    (hash ^ mix_key(key)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
+    (hash ^ mix_key(key))
+        .rotate_left(13)
+        .wrapping_mul(5)
+        .wrapping_add(0xe654_6b64)
 }
 
 fn finish(hash: u32, length: u32) -> u32 {
@@ -60,7 +65,11 @@ fn minimal_bytes(value: i128) -> ([u8; 16], usize) {
     (bytes, start)
 }
 
-fn primitive<T: ArrowPrimitiveType>(column: &ArrayRef, hashes: &mut [i32], f: impl Fn(T::Native, u32) -> u32) {
+fn primitive<T: ArrowPrimitiveType>(
+    column: &ArrayRef,
+    hashes: &mut [i32],
+    f: impl Fn(T::Native, u32) -> u32,
+) {
     let column = column.as_primitive::<T>();
     let values = column.values();
     match column.nulls() {
@@ -124,8 +133,12 @@ pub fn murmur3_hash(columns: &[ArrayRef], seed: i32, hashes: &mut [i32]) -> Resu
                     }
                 }
             }
-            DataType::Int8 => primitive::<Int8Type>(column, hashes, |value, seed| hash_int(value.into(), seed)),
-            DataType::Int16 => primitive::<Int16Type>(column, hashes, |value, seed| hash_int(value.into(), seed)),
+            DataType::Int8 => {
+                primitive::<Int8Type>(column, hashes, |value, seed| hash_int(value.into(), seed))
+            }
+            DataType::Int16 => {
+                primitive::<Int16Type>(column, hashes, |value, seed| hash_int(value.into(), seed))
+            }
             DataType::Int32 => primitive::<Int32Type>(column, hashes, hash_int),
             DataType::Date32 => primitive::<Date32Type>(column, hashes, hash_int),
             DataType::Int64 => primitive::<Int64Type>(column, hashes, hash_long),
@@ -134,11 +147,23 @@ pub fn murmur3_hash(columns: &[ArrayRef], seed: i32, hashes: &mut [i32]) -> Resu
             }
             // Spark hashes -0.0 as 0, and Java's floatToIntBits has one NaN.
             DataType::Float32 => primitive::<Float32Type>(column, hashes, |value, seed| {
-                let value = if value == 0.0 { 0.0 } else if value.is_nan() { f32::NAN } else { value };
+                let value = if value == 0.0 {
+                    0.0
+                } else if value.is_nan() {
+                    f32::NAN
+                } else {
+                    value
+                };
                 hash_int(value.to_bits().cast_signed(), seed)
             }),
             DataType::Float64 => primitive::<Float64Type>(column, hashes, |value, seed| {
-                let value = if value == 0.0 { 0.0 } else if value.is_nan() { f64::NAN } else { value };
+                let value = if value == 0.0 {
+                    0.0
+                } else if value.is_nan() {
+                    f64::NAN
+                } else {
+                    value
+                };
                 hash_long(value.to_bits().cast_signed(), seed)
             }),
             #[allow(clippy::cast_possible_truncation)] // 18 digits fit
@@ -149,7 +174,10 @@ pub fn murmur3_hash(columns: &[ArrayRef], seed: i32, hashes: &mut [i32]) -> Resu
                 let (bytes, start) = minimal_bytes(value);
                 hash_bytes(&bytes[start..], seed)
             }),
-            DataType::Utf8 => bytes(column.as_string::<i32>().iter().map(|s| s.map(str::as_bytes)), hashes),
+            DataType::Utf8 => bytes(
+                column.as_string::<i32>().iter().map(|s| s.map(str::as_bytes)),
+                hashes,
+            ),
             DataType::Binary => bytes(column.as_binary::<i32>().iter(), hashes),
             other => return exec_err!("Murmur3 hash of {other} is not supported"),
         }
@@ -161,5 +189,9 @@ pub fn murmur3_hash(columns: &[ArrayRef], seed: i32, hashes: &mut [i32]) -> Resu
 pub fn pmod_partitions(hashes: &[i32], partitions: u32, ids: &mut Vec<u32>) {
     ids.clear();
     let n = i64::from(partitions.max(1));
-    ids.extend(hashes.iter().map(|hash| u32::try_from(i64::from(*hash).rem_euclid(n)).unwrap_or(0)));
+    ids.extend(
+        hashes
+            .iter()
+            .map(|hash| u32::try_from(i64::from(*hash).rem_euclid(n)).unwrap_or(0)),
+    );
 }

@@ -34,9 +34,17 @@ pub fn not(child: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
     Arc::new(NotExpr::new(child))
 }
 
-fn connect(left: Arc<dyn PhysicalExpr>, right: Arc<dyn PhysicalExpr>, operator: Operator) -> Arc<dyn PhysicalExpr> {
+fn connect(
+    left: Arc<dyn PhysicalExpr>,
+    right: Arc<dyn PhysicalExpr>,
+    operator: Operator,
+) -> Arc<dyn PhysicalExpr> {
     if is_fallible(&right) {
-        Arc::new(ShortCircuit { left, right, and: operator == Operator::And })
+        Arc::new(ShortCircuit {
+            left,
+            right,
+            and: operator == Operator::And,
+        })
     } else {
         Arc::new(BinaryExpr::new(left, operator, right))
     }
@@ -99,7 +107,13 @@ impl Hash for ShortCircuit {
 
 impl fmt::Display for ShortCircuit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "({} {} {})", self.left, if self.and { "AND" } else { "OR" }, self.right)
+        write!(
+            f,
+            "({} {} {})",
+            self.left,
+            if self.and { "AND" } else { "OR" },
+            self.right
+        )
     }
 }
 
@@ -116,14 +130,25 @@ impl PhysicalExpr for ShortCircuit {
         let left = self.left.evaluate(batch)?.into_array(batch.num_rows())?;
         let left = left.as_boolean();
         // AND: false decides; OR: true decides. NULL does not.
-        let decided = prep_null_mask_filter(&if self.and { arrow::compute::not(left)? } else { left.clone() });
+        let decided = prep_null_mask_filter(&if self.and {
+            arrow::compute::not(left)?
+        } else {
+            left.clone()
+        });
         let open = arrow::compute::not(&decided)?;
         if !open.has_true() {
             return Ok(ColumnarValue::Array(Arc::new(left.clone())));
         }
-        let right = self.right.evaluate_selection(batch, &open)?.into_array(batch.num_rows())?;
+        let right = self
+            .right
+            .evaluate_selection(batch, &open)?
+            .into_array(batch.num_rows())?;
         let right: &BooleanArray = right.as_boolean();
-        let out = if self.and { and_kleene(left, right)? } else { or_kleene(left, right)? };
+        let out = if self.and {
+            and_kleene(left, right)?
+        } else {
+            or_kleene(left, right)?
+        };
         Ok(ColumnarValue::Array(Arc::new(out)))
     }
 
@@ -131,8 +156,15 @@ impl PhysicalExpr for ShortCircuit {
         vec![&self.left, &self.right]
     }
 
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
-        Ok(Arc::new(Self { left: Arc::clone(&children[0]), right: Arc::clone(&children[1]), and: self.and }))
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        Ok(Arc::new(Self {
+            left: Arc::clone(&children[0]),
+            right: Arc::clone(&children[1]),
+            and: self.and,
+        }))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

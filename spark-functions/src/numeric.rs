@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, BooleanArray, Int32Array, Array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int32Array};
 use arrow::compute::cast as arrow_cast;
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    ArrowPrimitiveType, DataType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type,
 };
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ColumnarValue;
@@ -32,7 +33,11 @@ pub(crate) struct WholeNumber {
 
 impl Kernel for WholeNumber {
     fn name(&self) -> &str {
-        if self.rounding == Rounding::Ceil { "ceil" } else { "floor" }
+        if self.rounding == Rounding::Ceil {
+            "ceil"
+        } else {
+            "floor"
+        }
     }
 
     fn return_type(&self) -> &DataType {
@@ -55,7 +60,11 @@ impl Kernel for WholeNumber {
                 let power = POW10[usize::from(scale.unsigned_abs())];
                 vector::unary::<Decimal128Type, Decimal128Type>(&args[0], &self.return_type, |value| {
                     let floor = value.div_euclid(power);
-                    Ok(Some(if up && value.rem_euclid(power) != 0 { floor + 1 } else { floor }))
+                    Ok(Some(if up && value.rem_euclid(power) != 0 {
+                        floor + 1
+                    } else {
+                        floor
+                    }))
                 })
             }
             _ => {
@@ -80,11 +89,17 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    fn integers<T: ArrowPrimitiveType>(&self, input: &ColumnarValue, wrap: fn(i128) -> T::Native) -> Result<ColumnarValue>
+    fn integers<T: ArrowPrimitiveType>(
+        &self,
+        input: &ColumnarValue,
+        wrap: fn(i128) -> T::Native,
+    ) -> Result<ColumnarValue>
     where
         T::Native: Into<i128>,
     {
-        let power = usize::try_from(-self.digits).ok().and_then(|digits| POW10.get(digits));
+        let power = usize::try_from(-self.digits)
+            .ok()
+            .and_then(|digits| POW10.get(digits));
         vector::unary::<T, T>(input, &self.return_type, |value| {
             if self.digits >= 0 {
                 return Ok(Some(value));
@@ -94,7 +109,9 @@ impl Round {
             let wrapped = wrap(rounded);
             if self.mode.fails() && wrapped.into() != rounded {
                 let from_type = java_name(&self.return_type).into();
-                return Err(SparkErrorKind::ArithmeticOverflow { from_type }.at(self.context.as_ref()).into());
+                return Err(SparkErrorKind::ArithmeticOverflow { from_type }
+                    .at(self.context.as_ref())
+                    .into());
             }
             Ok(Some(wrapped))
         })
@@ -190,7 +207,12 @@ impl Kernel for MakeDecimal {
                 return Ok(Some(wide));
             }
             if self.fail_on_error {
-                let kind = out_of_range(&value.to_string(), i32::from(self.scale), self.precision, self.scale);
+                let kind = out_of_range(
+                    &value.to_string(),
+                    i32::from(self.scale),
+                    self.precision,
+                    self.scale,
+                );
                 return Err(kind.at(self.context.as_ref()).into());
             }
             Ok(None)
@@ -224,9 +246,17 @@ impl Kernel for IsNan {
     fn invoke(&self, args: &[ColumnarValue], _rows: usize) -> Result<ColumnarValue> {
         let (array, _) = vector::operand(&args[0])?;
         let out: BooleanArray = if self.double {
-            array.as_primitive::<Float64Type>().iter().map(|value| Some(value.is_some_and(f64::is_nan))).collect()
+            array
+                .as_primitive::<Float64Type>()
+                .iter()
+                .map(|value| Some(value.is_some_and(f64::is_nan)))
+                .collect()
         } else {
-            array.as_primitive::<Float32Type>().iter().map(|value| Some(value.is_some_and(f32::is_nan))).collect()
+            array
+                .as_primitive::<Float32Type>()
+                .iter()
+                .map(|value| Some(value.is_some_and(f32::is_nan)))
+                .collect()
         };
         Ok(ColumnarValue::Array(Arc::new(out)))
     }
@@ -256,7 +286,10 @@ impl Kernel for Murmur3 {
     }
 
     fn invoke(&self, args: &[ColumnarValue], rows: usize) -> Result<ColumnarValue> {
-        let columns = args.iter().map(|arg| vector::array(arg, rows)).collect::<Result<Vec<ArrayRef>>>()?;
+        let columns = args
+            .iter()
+            .map(|arg| vector::array(arg, rows))
+            .collect::<Result<Vec<ArrayRef>>>()?;
         let mut hashes = vec![0; columns.first().map_or(rows, Array::len)];
         hash::murmur3_hash(&columns, self.seed, &mut hashes)?;
         Ok(ColumnarValue::Array(Arc::new(Int32Array::from(hashes))))

@@ -36,7 +36,11 @@ pub(crate) struct SparkExpr {
 impl SparkExpr {
     pub(crate) fn create(kernel: impl Kernel, args: Vec<Arc<dyn PhysicalExpr>>) -> Arc<dyn PhysicalExpr> {
         let identity = format!("{kernel:?}").into();
-        Arc::new(Self { kernel: Arc::new(kernel), identity, args })
+        Arc::new(Self {
+            kernel: Arc::new(kernel),
+            identity,
+            args,
+        })
     }
 
     pub(crate) fn fallible(&self) -> bool {
@@ -90,13 +94,21 @@ impl PhysicalExpr for SparkExpr {
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
-        let args = self.args.iter().map(|arg| arg.evaluate(batch)).collect::<Result<Vec<_>>>()?;
+        let args = self
+            .args
+            .iter()
+            .map(|arg| arg.evaluate(batch))
+            .collect::<Result<Vec<_>>>()?;
         if !args.is_empty() && args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_))) {
             if batch.num_rows() == 0 {
-                return Ok(ColumnarValue::Scalar(ScalarValue::try_from(self.kernel.return_type())?));
+                return Ok(ColumnarValue::Scalar(ScalarValue::try_from(
+                    self.kernel.return_type(),
+                )?));
             }
             return match self.kernel.invoke(&args, 1)? {
-                ColumnarValue::Array(array) => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?)),
+                ColumnarValue::Array(array) => {
+                    Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
+                }
                 scalar => Ok(scalar),
             };
         }
@@ -107,7 +119,10 @@ impl PhysicalExpr for SparkExpr {
         self.args.iter().collect()
     }
 
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
         Ok(Arc::new(Self {
             kernel: Arc::clone(&self.kernel),
             identity: Arc::clone(&self.identity),

@@ -27,10 +27,11 @@ pub fn like(
             Ok(()) => Ok(Arc::new(LikeExpr::new(false, false, value, pattern))),
             Err(kind) => Ok(SparkExpr::create(InvalidPattern { kind }, vec![value])),
         },
-        ScalarValue::Utf8(None) | ScalarValue::Null => {
-            Ok(Arc::new(Literal::new(ScalarValue::Boolean(None))))
-        }
-        other => Err(Unsupported::new("LIKE", format!("the pattern has type {}", other.data_type()))),
+        ScalarValue::Utf8(None) | ScalarValue::Null => Ok(Arc::new(Literal::new(ScalarValue::Boolean(None)))),
+        other => Err(Unsupported::new(
+            "LIKE",
+            format!("the pattern has type {}", other.data_type()),
+        )),
     }
 }
 
@@ -43,7 +44,10 @@ fn check_pattern(pattern: &str) -> Result<(), SparkErrorKind> {
                 Some('_' | '%' | '\\') => {}
                 next => {
                     let character = next.map(String::from);
-                    return Err(SparkErrorKind::InvalidLikePattern { pattern: pattern.into(), character });
+                    return Err(SparkErrorKind::InvalidLikePattern {
+                        pattern: pattern.into(),
+                        character,
+                    });
                 }
             }
         }
@@ -138,7 +142,13 @@ impl Kernel for StringFunction {
             StringOp::Length => {
                 let (array, _) = vector::operand(&args[0])?;
                 let count = |text: &str| i32::try_from(text.chars().count()).unwrap_or(i32::MAX);
-                Arc::new(array.as_string::<i32>().iter().map(|text| text.map(count)).collect::<Int32Array>())
+                Arc::new(
+                    array
+                        .as_string::<i32>()
+                        .iter()
+                        .map(|text| text.map(count))
+                        .collect::<Int32Array>(),
+                )
             }
             // Spark trims the space character only.
             StringOp::Trim => map(&args[0], |text| text.trim_matches(' '))?,
@@ -151,12 +161,19 @@ impl Kernel for StringFunction {
 
 fn map(input: &ColumnarValue, f: impl for<'a> Fn(&'a str) -> &'a str) -> Result<ArrayRef> {
     let (array, _) = vector::operand(input)?;
-    Ok(Arc::new(array.as_string::<i32>().iter().map(|text| text.map(&f)).collect::<StringArray>()))
+    Ok(Arc::new(
+        array
+            .as_string::<i32>()
+            .iter()
+            .map(|text| text.map(&f))
+            .collect::<StringArray>(),
+    ))
 }
 
 impl StringFunction {
     fn search(&self, args: &[ColumnarValue], rows: usize) -> Result<ColumnarValue> {
-        let ((left, left_scalar), (right, right_scalar)) = (vector::operand(&args[0])?, vector::operand(&args[1])?);
+        let ((left, left_scalar), (right, right_scalar)) =
+            (vector::operand(&args[0])?, vector::operand(&args[1])?);
         let find = match self.op {
             StringOp::StartsWith => starts_with,
             StringOp::EndsWith => ends_with,
@@ -177,7 +194,11 @@ fn text_or_empty(array: &ArrayRef) -> Result<String> {
     let Some(strings) = array.as_string_opt::<i32>() else {
         return exec_err!("{} is not a string", array.data_type());
     };
-    Ok(if strings.is_null(0) { String::new() } else { strings.value(0).to_owned() })
+    Ok(if strings.is_null(0) {
+        String::new()
+    } else {
+        strings.value(0).to_owned()
+    })
 }
 
 /// `UTF8String.substringSQL`: position from 1, from the end if negative; 0 counts as 1; characters are code points.
@@ -190,7 +211,11 @@ fn substring_of(text: &str, position: i32, length: i32) -> &str {
         _ => position + count(),
     };
     // The end counts from a start before the text as well.
-    let end = if length == i64::from(i32::MAX) && position >= 0 { i64::MAX } else { start + length };
+    let end = if length == i64::from(i32::MAX) && position >= 0 {
+        i64::MAX
+    } else {
+        start + length
+    };
     if length <= 0 || end <= 0 || end <= start {
         return "";
     }
@@ -203,7 +228,9 @@ fn substring_of(text: &str, position: i32, length: i32) -> &str {
     }
     let at = |index: i64| {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
-        text.char_indices().nth(index).map_or(text.len(), |(offset, _)| offset)
+        text.char_indices()
+            .nth(index)
+            .map_or(text.len(), |(offset, _)| offset)
     };
     text.get(at(from)..at(end)).unwrap_or("")
 }
@@ -211,21 +238,31 @@ fn substring_of(text: &str, position: i32, length: i32) -> &str {
 fn substring(args: &[ColumnarValue], rows: usize) -> Result<StringArray> {
     let strings = vector::array(&args[0], rows)?;
     let strings = strings.as_string::<i32>();
-    if let (ColumnarValue::Scalar(ScalarValue::Int32(Some(position))), ColumnarValue::Scalar(ScalarValue::Int32(Some(length)))) =
-        (&args[1], &args[2])
+    if let (
+        ColumnarValue::Scalar(ScalarValue::Int32(Some(position))),
+        ColumnarValue::Scalar(ScalarValue::Int32(Some(length))),
+    ) = (&args[1], &args[2])
     {
         let cut = |text| substring_of(text, *position, *length);
         return Ok(strings.iter().map(|text| text.map(cut)).collect());
     }
     let (positions, lengths) = (vector::array(&args[1], rows)?, vector::array(&args[2], rows)?);
-    let (positions, lengths) = (positions.as_primitive::<Int32Type>(), lengths.as_primitive::<Int32Type>());
+    let (positions, lengths) = (
+        positions.as_primitive::<Int32Type>(),
+        lengths.as_primitive::<Int32Type>(),
+    );
     let triples = strings.iter().zip(positions).zip(lengths);
-    Ok(triples.map(|((text, position), length)| Some(substring_of(text?, position?, length?))).collect())
+    Ok(triples
+        .map(|((text, position), length)| Some(substring_of(text?, position?, length?)))
+        .collect())
 }
 
 /// `Concat` of strings: NULL if any argument is.
 fn concat(args: &[ColumnarValue], rows: usize) -> Result<StringArray> {
-    let columns = args.iter().map(|arg| vector::array(arg, rows)).collect::<Result<Vec<_>>>()?;
+    let columns = args
+        .iter()
+        .map(|arg| vector::array(arg, rows))
+        .collect::<Result<Vec<_>>>()?;
     let columns: Vec<_> = columns.iter().map(|column| column.as_string::<i32>()).collect();
     let mut out = StringBuilder::with_capacity(rows, rows * 16);
     let mut text = String::new();

@@ -27,7 +27,10 @@ pub fn sql_name(data_type: &DataType) -> String {
 /// Whether the type is a signed integer of Spark.
 #[must_use]
 pub fn is_integer(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64)
+    matches!(
+        data_type,
+        DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64
+    )
 }
 
 /// Whether the type is binary floating point.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanBufferBuilder, PrimitiveArray, new_null_array};
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanBufferBuilder, PrimitiveArray, new_null_array,
+};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
@@ -77,7 +79,10 @@ pub(crate) fn binary<L: ArrowPrimitiveType, R: ArrowPrimitiveType, O: ArrowPrimi
     if (left_scalar && left.is_null(0)) || (right_scalar && right.is_null(0)) {
         return Ok(ColumnarValue::Array(new_null_array(out_type, rows)));
     }
-    let (l, r) = (left.as_primitive::<L>().values(), right.as_primitive::<R>().values());
+    let (l, r) = (
+        left.as_primitive::<L>().values(),
+        right.as_primitive::<R>().values(),
+    );
     let out = match (left_scalar, right_scalar) {
         (true, true) => collect::<O>(rows, None, out_type, |_| f(l[0], r[0]))?,
         (true, false) => {
@@ -108,7 +113,10 @@ pub(crate) fn binary_total<L: ArrowPrimitiveType, R: ArrowPrimitiveType, O: Arro
     if (left_scalar && left.is_null(0)) || (right_scalar && right.is_null(0)) {
         return Ok(ColumnarValue::Array(new_null_array(out_type, rows)));
     }
-    let (l, r) = (left.as_primitive::<L>().values(), right.as_primitive::<R>().values());
+    let (l, r) = (
+        left.as_primitive::<L>().values(),
+        right.as_primitive::<R>().values(),
+    );
     let (values, nulls): (Vec<O::Native>, _) = match (left_scalar, right_scalar) {
         (true, true) => (vec![f(l[0], r[0]); rows], None),
         (true, false) => {

@@ -10,7 +10,7 @@ use datafusion::logical_expr::EmitTo;
 
 use super::groups::{Rows, SparkGroups};
 use super::sums::WideSums;
-use crate::decimal::{div_half_up_wide, fits, out_of_range, pow10_wide};
+use crate::decimal::{div_half_up_wide, fits_wide, out_of_range, pow10_wide, quotient_digits};
 use crate::{EvalMode, QueryContext, SparkErrorKind};
 
 /// `Average` of decimals: buffer `sum, count`; the quotient is rounded half up to the result type.
@@ -32,23 +32,36 @@ impl AvgDecimal {
         mode: EvalMode,
         context: Option<Arc<QueryContext>>,
     ) -> Self {
-        Self { sum, out, mode, context, sums: WideSums::default(), counts: vec![], overflowed: vec![] }
+        Self {
+            sum,
+            out,
+            mode,
+            context,
+            sums: WideSums::default(),
+            counts: vec![],
+            overflowed: vec![],
+        }
     }
 
-    fn quotient(&self, sum: i128, count: i64) -> Result<Option<i128>> {
+    fn quotient(&self, sum: i256, count: i64) -> Result<Option<i128>> {
         let (precision, scale) = self.out;
+        let count = i256::from_i128(i128::from(count));
         let lift = (i32::from(scale) - i32::from(self.sum.1)).unsigned_abs();
-        let numerator = i256::from_i128(sum).wrapping_mul(pow10_wide(lift));
-        match div_half_up_wide(numerator, i256::from_i128(i128::from(count))).to_i128() {
-            Some(value) if fits(value, precision) => Ok(Some(value)),
-            _ if self.mode.fails() => {
-                // Spark keeps 39 more digits before it rounds, and prints them.
-                let digits = 39_u32.saturating_sub(self.sum.1.unsigned_abs().into());
-                let value = i256::from_i128(sum).wrapping_mul(pow10_wide(digits));
-                let value = value.wrapping_div(i256::from_i128(i128::from(count)));
-                Err(out_of_range(&value.to_string(), 39, precision, scale).at(self.context.as_ref()).into())
+        let numerator = sum.checked_mul(pow10_wide(lift));
+        match numerator.and_then(|numerator| fits_wide(div_half_up_wide(numerator, count), precision)) {
+            Some(value) => Ok(Some(value)),
+            None if self.mode.fails() => {
+                // Spark keeps 39 digits after the point before it rounds, and prints them.
+                let value = quotient_digits(
+                    sum,
+                    count,
+                    39_u32.saturating_sub(self.sum.1.unsigned_abs().into()),
+                );
+                Err(out_of_range(&value.to_string(), 39, precision, scale)
+                    .at(self.context.as_ref())
+                    .into())
             }
-            _ => Ok(None),
+            None => Ok(None),
         }
     }
 }
@@ -93,15 +106,19 @@ impl SparkGroups for AvgDecimal {
         for ((sum, count), overflowed) in sums.into_iter().zip(counts).zip(overflowed) {
             out.push(match sum {
                 _ if count == 0 => None,
-                Some(sum) if !overflowed => self.quotient(sum, count)?,
+                sum if !overflowed => self.quotient(sum, count)?,
                 _ if !self.mode.fails() => None,
                 _ => {
-                    let kind = SparkErrorKind::DecimalSumOverflow { function_name: "try_avg".into() };
+                    let kind = SparkErrorKind::DecimalSumOverflow {
+                        function_name: "try_avg".into(),
+                    };
                     return Err(kind.at(self.context.as_ref()).into());
                 }
             });
         }
-        Ok(Arc::new(Decimal128Array::from(out).with_precision_and_scale(self.out.0, self.out.1)?))
+        Ok(Arc::new(
+            Decimal128Array::from(out).with_precision_and_scale(self.out.0, self.out.1)?,
+        ))
     }
 
     fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
@@ -111,7 +128,7 @@ impl SparkGroups for AvgDecimal {
         let sums: Decimal128Array = sums
             .into_iter()
             .zip(overflowed)
-            .map(|(sum, overflowed)| sum.filter(|sum| !overflowed && fits(*sum, precision)))
+            .map(|(sum, overflowed)| fits_wide(sum, precision).filter(|_| !overflowed))
             .collect();
         Ok(vec![
             Arc::new(sums.with_precision_and_scale(precision, scale)?),

@@ -19,7 +19,12 @@ pub(crate) struct Edge {
 
 impl Edge {
     pub(crate) fn new(data_type: DataType, last: bool, ignore_nulls: bool) -> Self {
-        Self { data_type, last, ignore_nulls, values: vec![] }
+        Self {
+            data_type,
+            last,
+            ignore_nulls,
+            values: vec![],
+        }
     }
 
     fn column(&self, values: Vec<Option<ScalarValue>>) -> Result<ArrayRef> {
@@ -27,7 +32,11 @@ impl Edge {
             return Ok(new_empty_array(&self.data_type));
         }
         let null = ScalarValue::try_from(&self.data_type)?;
-        ScalarValue::iter_to_array(values.into_iter().map(|value| value.unwrap_or_else(|| null.clone())))
+        ScalarValue::iter_to_array(
+            values
+                .into_iter()
+                .map(|value| value.unwrap_or_else(|| null.clone())),
+        )
     }
 }
 
@@ -69,7 +78,10 @@ impl SparkGroups for Edge {
     }
 
     fn size(&self) -> usize {
-        self.values.iter().map(|value| value.as_ref().map_or(8, ScalarValue::size)).sum()
+        self.values
+            .iter()
+            .map(|value| value.as_ref().map_or(8, ScalarValue::size))
+            .sum()
     }
 
     fn duplicate(&self) -> Box<dyn SparkGroups> {

@@ -44,19 +44,29 @@ pub(crate) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     pub(crate) fn grouped(groups: &'a [usize], filter: Option<&'a BooleanArray>) -> Self {
-        Self { groups: Groups::Given(groups), filter }
+        Self {
+            groups: Groups::Given(groups),
+            filter,
+        }
     }
 
     /// Calls `f(row, group)` for each row.
     #[inline]
     pub(crate) fn each(&self, mut f: impl FnMut(usize, usize)) {
-        let passes = |row: usize| self.filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
+        let passes = |row: usize| {
+            self.filter
+                .is_none_or(|filter| filter.is_valid(row) && filter.value(row))
+        };
         match self.groups {
             Groups::Given(groups) if self.filter.is_none() => {
                 groups.iter().enumerate().for_each(|(row, &group)| f(row, group));
             }
             Groups::Given(groups) => {
-                groups.iter().enumerate().filter(|(row, _)| passes(*row)).for_each(|(row, &group)| f(row, group));
+                groups
+                    .iter()
+                    .enumerate()
+                    .filter(|(row, _)| passes(*row))
+                    .for_each(|(row, &group)| f(row, group));
             }
             Groups::One(rows) => (0..rows).filter(|row| passes(*row)).for_each(|row| f(row, 0)),
             Groups::Own(rows) => (0..rows).filter(|row| passes(*row)).for_each(|row| f(row, row)),
@@ -100,16 +110,31 @@ impl GroupsAccumulator for Grouped {
         self.0.state(emit_to)
     }
 
-    fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
+    fn merge_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        total_num_groups: usize,
+    ) -> Result<()> {
         self.0.resize(total_num_groups);
         self.0.merge(values, group_indices)
     }
 
-    fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        opt_filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
         let rows = values.first().map_or(0, Array::len);
         let mut each = self.0.fresh();
         each.resize(rows);
-        each.update(values, &Rows { groups: Groups::Own(rows), filter: opt_filter })?;
+        each.update(
+            values,
+            &Rows {
+                groups: Groups::Own(rows),
+                filter: opt_filter,
+            },
+        )?;
         each.state(EmitTo::All)
     }
 
@@ -132,7 +157,13 @@ impl Ungrouped {
 impl Accumulator for Ungrouped {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let rows = values.first().map_or(0, Array::len);
-        self.0.update(values, &Rows { groups: Groups::One(rows), filter: None })
+        self.0.update(
+            values,
+            &Rows {
+                groups: Groups::One(rows),
+                filter: None,
+            },
+        )
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
@@ -145,7 +176,10 @@ impl Accumulator for Ungrouped {
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
         let columns = self.0.duplicate().state(EmitTo::All)?;
-        columns.iter().map(|column| ScalarValue::try_from_array(column, 0)).collect()
+        columns
+            .iter()
+            .map(|column| ScalarValue::try_from_array(column, 0))
+            .collect()
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {

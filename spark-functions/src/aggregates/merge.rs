@@ -20,9 +20,16 @@ use datafusion::physical_expr::expressions::Column;
 pub fn merge_as_partial(inner: Arc<AggregateUDF>, inner_inputs: Vec<DataType>) -> Arc<AggregateUDF> {
     let name = format!("merge_{}", inner.name());
     let fields = inner_inputs.iter().enumerate();
-    let inputs = fields.map(|(i, kind)| Arc::new(Field::new(format!("input_{i}"), kind.clone(), true))).collect();
+    let inputs = fields
+        .map(|(i, kind)| Arc::new(Field::new(format!("input_{i}"), kind.clone(), true)))
+        .collect();
     let signature = Signature::variadic_any(Volatility::Immutable);
-    Arc::new(AggregateUDF::new_from_impl(MergeAsPartial { name, inner, inputs, signature }))
+    Arc::new(AggregateUDF::new_from_impl(MergeAsPartial {
+        name,
+        inner,
+        inputs,
+        signature,
+    }))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -37,7 +44,8 @@ impl MergeAsPartial {
     /// Calls `f` with the arguments that `inner` would see when it reads its own input.
     fn as_inner<R>(&self, args: &AccumulatorArgs, f: impl FnOnce(AccumulatorArgs) -> R) -> R {
         let schema = Schema::new(self.inputs.clone());
-        let column = |(i, field): (usize, &FieldRef)| Arc::new(Column::new(field.name(), i)) as Arc<dyn PhysicalExpr>;
+        let column =
+            |(i, field): (usize, &FieldRef)| Arc::new(Column::new(field.name(), i)) as Arc<dyn PhysicalExpr>;
         let exprs: Vec<_> = self.inputs.iter().enumerate().map(column).collect();
         f(AccumulatorArgs {
             return_field: Arc::clone(&args.return_field),
@@ -63,7 +71,11 @@ impl AggregateUDFImpl for MergeAsPartial {
     }
 
     fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
-        let inputs: Vec<DataType> = self.inputs.iter().map(|field| field.data_type().clone()).collect();
+        let inputs: Vec<DataType> = self
+            .inputs
+            .iter()
+            .map(|field| field.data_type().clone())
+            .collect();
         self.inner.return_type(&inputs)
     }
 
@@ -142,10 +154,15 @@ impl GroupsAccumulator for MergeGroups {
         let Some(wanted) = opt_filter else {
             return self.0.merge_batch(values, group_indices, total_num_groups);
         };
-        let kept = values.iter().map(|column| filter(column, wanted)).collect::<Result<Vec<_>, _>>()?;
+        let kept = values
+            .iter()
+            .map(|column| filter(column, wanted))
+            .collect::<Result<Vec<_>, _>>()?;
         let rows = group_indices.iter().enumerate();
-        let groups: Vec<usize> =
-            rows.filter(|(row, _)| wanted.is_valid(*row) && wanted.value(*row)).map(|(_, group)| *group).collect();
+        let groups: Vec<usize> = rows
+            .filter(|(row, _)| wanted.is_valid(*row) && wanted.value(*row))
+            .map(|(_, group)| *group)
+            .collect();
         self.0.merge_batch(&kept, &groups, total_num_groups)
     }
 
@@ -157,11 +174,20 @@ impl GroupsAccumulator for MergeGroups {
         self.0.state(emit_to)
     }
 
-    fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
+    fn merge_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        total_num_groups: usize,
+    ) -> Result<()> {
         self.0.merge_batch(values, group_indices, total_num_groups)
     }
 
-    fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        opt_filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
         if opt_filter.is_some() {
             return internal_err!("a merging aggregate has no FILTER");
         }

@@ -16,7 +16,10 @@ pub(crate) struct Extremum<T: ArrowPrimitiveType> {
 
 impl<T: ArrowPrimitiveType> Extremum<T> {
     pub(crate) fn new(greatest: bool) -> Self {
-        Self { greatest, best: vec![] }
+        Self {
+            greatest,
+            best: vec![],
+        }
     }
 }
 
@@ -41,8 +44,13 @@ where
         rows.each(|row, group| {
             if values.is_valid(row) {
                 let value = values.value(row);
-                let better = self.best[group]
-                    .is_none_or(|best| if self.greatest { less(best, value) } else { less(value, best) });
+                let better = self.best[group].is_none_or(|best| {
+                    if self.greatest {
+                        less(best, value)
+                    } else {
+                        less(value, best)
+                    }
+                });
                 if better {
                     self.best[group] = Some(value);
                 }
@@ -69,7 +77,10 @@ where
     }
 
     fn duplicate(&self) -> Box<dyn SparkGroups> {
-        Box::new(Self { greatest: self.greatest, best: self.best.clone() })
+        Box::new(Self {
+            greatest: self.greatest,
+            best: self.best.clone(),
+        })
     }
 
     fn fresh(&self) -> Box<dyn SparkGroups> {

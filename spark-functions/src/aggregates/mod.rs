@@ -34,9 +34,15 @@ pub fn sum(
     let value = StateColumn::nullable("sum", result.clone());
     let empty = StateColumn::required("is_empty", DataType::Boolean);
     let (kind, states) = match (input, result) {
-        (&DataType::Decimal128(_, from), &DataType::Decimal128(precision, scale)) if from == scale => {
-            (Kind::SumDecimal { precision, scale, mode, context }, vec![value, empty])
-        }
+        (&DataType::Decimal128(_, from), &DataType::Decimal128(precision, scale)) if from == scale => (
+            Kind::SumDecimal {
+                precision,
+                scale,
+                mode,
+                context,
+            },
+            vec![value, empty],
+        ),
         (input, DataType::Int64) if types::is_integer(input) && mode == EvalMode::Try => {
             (Kind::SumInt { mode, context }, vec![value, empty])
         }
@@ -44,7 +50,13 @@ pub fn sum(
         (input, DataType::Float64) if types::is_float(input) => (Kind::SumFloat, vec![value]),
         _ => return Err(refuse("sum", input, result)),
     };
-    Ok(SparkAggregate::create("spark_sum", kind, 1, result.clone(), states))
+    Ok(SparkAggregate::create(
+        "spark_sum",
+        kind,
+        1,
+        result.clone(),
+        states,
+    ))
 }
 
 /// `avg(input)`. `sum_type` is the type of the buffer's sum (`DECIMAL(p+10,s)` or `DOUBLE`). State: `sum, count`.
@@ -60,17 +72,30 @@ pub fn avg(
             &DataType::Decimal128(_, from),
             &DataType::Decimal128(sum_precision, sum_scale),
             &DataType::Decimal128(precision, scale),
-        ) if from == sum_scale && scale >= sum_scale => {
-            Kind::AvgDecimal { sum: (sum_precision, sum_scale), out: (precision, scale), mode, context }
-        }
-        (input, DataType::Float64, DataType::Float64) if types::is_float(input) || types::is_integer(input) => {
+        ) if from == sum_scale && scale >= sum_scale => Kind::AvgDecimal {
+            sum: (sum_precision, sum_scale),
+            out: (precision, scale),
+            mode,
+            context,
+        },
+        (input, DataType::Float64, DataType::Float64)
+            if types::is_float(input) || types::is_integer(input) =>
+        {
             Kind::AvgFloat
         }
         _ => return Err(refuse("avg", input, result)),
     };
-    let states =
-        vec![StateColumn::nullable("sum", sum_type.clone()), StateColumn::required("count", DataType::Int64)];
-    Ok(SparkAggregate::create("spark_avg", kind, 1, result.clone(), states))
+    let states = vec![
+        StateColumn::nullable("sum", sum_type.clone()),
+        StateColumn::required("count", DataType::Int64),
+    ];
+    Ok(SparkAggregate::create(
+        "spark_avg",
+        kind,
+        1,
+        result.clone(),
+        states,
+    ))
 }
 
 /// `count(...)` of rows in which no argument is NULL. State: `count`.
@@ -95,7 +120,13 @@ fn extremum(input: &DataType, greatest: bool) -> Result<Arc<AggregateUDF>, Unsup
         DataType::Float32 | DataType::Float64 => {
             let states = vec![StateColumn::nullable(name, input.clone())];
             let kind = Kind::Extremum { greatest };
-            Ok(SparkAggregate::create(if greatest { "spark_max" } else { "spark_min" }, kind, 1, input.clone(), states))
+            Ok(SparkAggregate::create(
+                if greatest { "spark_max" } else { "spark_min" },
+                kind,
+                1,
+                input.clone(),
+                states,
+            ))
         }
         DataType::Boolean
         | DataType::Int8
@@ -138,28 +169,48 @@ fn edge(input: &DataType, ignore_nulls: bool, last: bool) -> Arc<AggregateUDF> {
 /// State: `n, avg, m2`, all doubles.
 #[must_use]
 pub fn variance(kind: VarianceKind, null_on_divide_by_zero: bool) -> Arc<AggregateUDF> {
-    let states =
-        ["n", "avg", "m2"].map(|name| StateColumn::required(name, DataType::Float64)).to_vec();
-    let kind = Kind::Variance { kind, null_on_divide_by_zero };
+    let states = ["n", "avg", "m2"]
+        .map(|name| StateColumn::required(name, DataType::Float64))
+        .to_vec();
+    let kind = Kind::Variance {
+        kind,
+        null_on_divide_by_zero,
+    };
     SparkAggregate::create("spark_variance", kind, 1, DataType::Float64, states)
 }
 
 fn refuse(name: &str, input: &DataType, result: &DataType) -> Unsupported {
     let what = format!("{name}({})", types::sql_name(input));
-    Unsupported::new(what, format!("no exact implementation with result type {}", types::sql_name(result)))
+    Unsupported::new(
+        what,
+        format!(
+            "no exact implementation with result type {}",
+            types::sql_name(result)
+        ),
+    )
 }
 
 impl Kind {
     fn accumulator(&self, result: &DataType) -> Box<dyn groups::SparkGroups> {
         match self {
-            Self::SumDecimal { precision, scale, mode, context } => {
-                Box::new(sums::SumDecimal::new((*precision, *scale), *mode, context.clone()))
-            }
+            Self::SumDecimal {
+                precision,
+                scale,
+                mode,
+                context,
+            } => Box::new(sums::SumDecimal::new(
+                (*precision, *scale),
+                *mode,
+                context.clone(),
+            )),
             Self::SumInt { mode, context } => Box::new(sums::SumInt::new(*mode, context.clone())),
             Self::SumFloat => Box::new(sums::SumFloat::default()),
-            Self::AvgDecimal { sum, out, mode, context } => {
-                Box::new(average::AvgDecimal::new(*sum, *out, *mode, context.clone()))
-            }
+            Self::AvgDecimal {
+                sum,
+                out,
+                mode,
+                context,
+            } => Box::new(average::AvgDecimal::new(*sum, *out, *mode, context.clone())),
             Self::AvgFloat => Box::new(average::AvgFloat::default()),
             Self::Extremum { greatest } if result == &DataType::Float32 => {
                 Box::new(min_max::Extremum::<Float32Type>::new(*greatest))
@@ -168,9 +219,10 @@ impl Kind {
             Self::Edge { last, ignore_nulls } => {
                 Box::new(first_last::Edge::new(result.clone(), *last, *ignore_nulls))
             }
-            Self::Variance { kind, null_on_divide_by_zero } => {
-                Box::new(variance::Variance::new(*kind, *null_on_divide_by_zero))
-            }
+            Self::Variance {
+                kind,
+                null_on_divide_by_zero,
+            } => Box::new(variance::Variance::new(*kind, *null_on_divide_by_zero)),
         }
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
+use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, i256};
 use datafusion::common::Result;
 use datafusion::logical_expr::EmitTo;
 
 use super::groups::{Rows, SparkGroups};
-use crate::decimal::{fits, out_of_range};
+use crate::decimal::{fits_wide, out_of_range};
 use crate::{EvalMode, QueryContext, SparkErrorKind};
 
 /// Sums of 128 bits with a carry for the few that leave them, so that no order of addition changes an answer.
@@ -30,15 +30,20 @@ impl WideSums {
         }
     }
 
-    /// The emitted sums; `None` for one that does not fit 128 bits.
-    pub(crate) fn take(&mut self, emit: EmitTo) -> Vec<Option<i128>> {
+    /// The emitted sums, exact.
+    pub(crate) fn take(&mut self, emit: EmitTo) -> Vec<i256> {
         let low = emit.take_needed(&mut self.low);
-        let carried = |group: usize| self.carries.get(&group).is_some_and(|carry| *carry != 0);
-        let sums = low.iter().enumerate().map(|(group, sum)| (!carried(group)).then_some(*sum)).collect();
+        let mut sums: Vec<i256> = low.into_iter().map(i256::from_i128).collect();
         if !self.carries.is_empty() {
-            let emitted = low.len();
-            let rest = self.carries.drain().filter(|(group, _)| *group >= emitted);
-            self.carries = rest.map(|(group, carry)| (group - emitted, carry)).collect();
+            let emitted = sums.len();
+            let mut rest = HashMap::new();
+            for (group, carry) in self.carries.drain() {
+                match sums.get_mut(group) {
+                    Some(sum) => *sum = sum.wrapping_add(i256::from_parts(0, carry.into())),
+                    None => drop(rest.insert(group - emitted, carry)),
+                }
+            }
+            self.carries = rest;
         }
         sums
     }
@@ -62,7 +67,14 @@ pub(crate) struct SumDecimal {
 
 impl SumDecimal {
     pub(crate) fn new(out: (u8, i8), mode: EvalMode, context: Option<Arc<QueryContext>>) -> Self {
-        Self { out, mode, context, sums: WideSums::default(), empty: vec![], overflowed: vec![] }
+        Self {
+            out,
+            mode,
+            context,
+            sums: WideSums::default(),
+            empty: vec![],
+            overflowed: vec![],
+        }
     }
 }
 
@@ -110,19 +122,23 @@ impl SparkGroups for SumDecimal {
         for ((sum, empty), overflowed) in sums.into_iter().zip(empty).zip(overflowed) {
             out.push(match sum {
                 _ if empty => None,
-                Some(sum) if !overflowed && fits(sum, precision) => Some(sum),
+                sum if !overflowed && fits_wide(sum, precision).is_some() => fits_wide(sum, precision),
                 _ if !self.mode.fails() => None,
-                Some(sum) if !overflowed => {
+                sum if !overflowed => {
                     let kind = out_of_range(&sum.to_string(), i32::from(scale), precision, scale);
                     return Err(kind.at(self.context.as_ref()).into());
                 }
                 _ => {
-                    let kind = SparkErrorKind::DecimalSumOverflow { function_name: "try_sum".into() };
+                    let kind = SparkErrorKind::DecimalSumOverflow {
+                        function_name: "try_sum".into(),
+                    };
                     return Err(kind.at(self.context.as_ref()).into());
                 }
             });
         }
-        Ok(Arc::new(Decimal128Array::from(out).with_precision_and_scale(precision, scale)?))
+        Ok(Arc::new(
+            Decimal128Array::from(out).with_precision_and_scale(precision, scale)?,
+        ))
     }
 
     fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
@@ -132,7 +148,7 @@ impl SparkGroups for SumDecimal {
         let sums: Decimal128Array = sums
             .into_iter()
             .zip(overflowed)
-            .map(|(sum, overflowed)| sum.filter(|sum| !overflowed && fits(*sum, precision)))
+            .map(|(sum, overflowed)| fits_wide(sum, precision).filter(|_| !overflowed))
             .collect();
         Ok(vec![
             Arc::new(sums.with_precision_and_scale(precision, scale)?),
@@ -165,7 +181,13 @@ pub(crate) struct SumInt {
 
 impl SumInt {
     pub(crate) fn new(mode: EvalMode, context: Option<Arc<QueryContext>>) -> Self {
-        Self { mode, context, sums: vec![], set: vec![], overflowed: vec![] }
+        Self {
+            mode,
+            context,
+            sums: vec![],
+            set: vec![],
+            overflowed: vec![],
+        }
     }
 
     #[inline]
@@ -176,7 +198,9 @@ impl SumInt {
                 EvalMode::Legacy => {}
                 EvalMode::Try => self.overflowed[group] = true,
                 EvalMode::Ansi => {
-                    let kind = SparkErrorKind::ArithmeticOverflow { from_type: "long".into() };
+                    let kind = SparkErrorKind::ArithmeticOverflow {
+                        from_type: "long".into(),
+                    };
                     return Err(kind.at(self.context.as_ref()).into());
                 }
             }
@@ -190,7 +214,9 @@ impl SumInt {
         let (sums, set) = (emit.take_needed(&mut self.sums), emit.take_needed(&mut self.set));
         let overflowed = emit.take_needed(&mut self.overflowed);
         let values = sums.into_iter().zip(&set).zip(overflowed);
-        let values = values.map(|((sum, set), overflowed)| (*set && !overflowed).then_some(sum)).collect();
+        let values = values
+            .map(|((sum, set), overflowed)| (*set && !overflowed).then_some(sum))
+            .collect();
         (values, set)
     }
 }
@@ -206,7 +232,11 @@ impl SparkGroups for SumInt {
         let widened = cast(&values[0], &DataType::Int64)?;
         let values = widened.as_primitive::<Int64Type>();
         rows.try_each(|row, group| {
-            if values.is_valid(row) { self.add(group, values.value(row)) } else { Ok(()) }
+            if values.is_valid(row) {
+                self.add(group, values.value(row))
+            } else {
+                Ok(())
+            }
         })
     }
 
@@ -232,7 +262,9 @@ impl SparkGroups for SumInt {
         let (sums, set) = self.take(emit);
         let mut columns: Vec<ArrayRef> = vec![Arc::new(sums)];
         if self.mode == EvalMode::Try {
-            columns.push(Arc::new(set.into_iter().map(|set| Some(!set)).collect::<BooleanArray>()));
+            columns.push(Arc::new(
+                set.into_iter().map(|set| Some(!set)).collect::<BooleanArray>(),
+            ));
         }
         Ok(columns)
     }
@@ -261,7 +293,11 @@ impl SumFloat {
     fn take(&mut self, emit: EmitTo) -> ArrayRef {
         let sums = emit.take_needed(&mut self.sums).into_iter();
         let set = emit.take_needed(&mut self.set);
-        Arc::new(sums.zip(set).map(|(sum, set)| set.then_some(sum)).collect::<Float64Array>())
+        Arc::new(
+            sums.zip(set)
+                .map(|(sum, set)| set.then_some(sum))
+                .collect::<Float64Array>(),
+        )
     }
 }
 

@@ -6,7 +6,9 @@ use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::Result;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
-use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility,
+};
 
 use super::groups::{Grouped, Ungrouped};
 use super::variance::VarianceKind;
@@ -15,14 +17,35 @@ use crate::{EvalMode, QueryContext};
 /// Which aggregate, with everything that changes its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
-    SumDecimal { precision: u8, scale: i8, mode: EvalMode, context: Option<Arc<QueryContext>> },
-    SumInt { mode: EvalMode, context: Option<Arc<QueryContext>> },
+    SumDecimal {
+        precision: u8,
+        scale: i8,
+        mode: EvalMode,
+        context: Option<Arc<QueryContext>>,
+    },
+    SumInt {
+        mode: EvalMode,
+        context: Option<Arc<QueryContext>>,
+    },
     SumFloat,
-    AvgDecimal { sum: (u8, i8), out: (u8, i8), mode: EvalMode, context: Option<Arc<QueryContext>> },
+    AvgDecimal {
+        sum: (u8, i8),
+        out: (u8, i8),
+        mode: EvalMode,
+        context: Option<Arc<QueryContext>>,
+    },
     AvgFloat,
-    Extremum { greatest: bool },
-    Edge { last: bool, ignore_nulls: bool },
-    Variance { kind: VarianceKind, null_on_divide_by_zero: bool },
+    Extremum {
+        greatest: bool,
+    },
+    Edge {
+        last: bool,
+        ignore_nulls: bool,
+    },
+    Variance {
+        kind: VarianceKind,
+        null_on_divide_by_zero: bool,
+    },
 }
 
 /// A column of the aggregation buffer.
@@ -35,11 +58,19 @@ pub(crate) struct StateColumn {
 
 impl StateColumn {
     pub(crate) fn nullable(name: &'static str, data_type: DataType) -> Self {
-        Self { name, data_type, nullable: true }
+        Self {
+            name,
+            data_type,
+            nullable: true,
+        }
     }
 
     pub(crate) fn required(name: &'static str, data_type: DataType) -> Self {
-        Self { name, data_type, nullable: false }
+        Self {
+            name,
+            data_type,
+            nullable: false,
+        }
     }
 }
 
@@ -61,7 +92,13 @@ impl SparkAggregate {
         states: Vec<StateColumn>,
     ) -> Arc<AggregateUDF> {
         let signature = Signature::any(arguments, Volatility::Immutable);
-        Arc::new(AggregateUDF::new_from_impl(Self { name, kind, signature, result, states }))
+        Arc::new(AggregateUDF::new_from_impl(Self {
+            name,
+            kind,
+            signature,
+            result,
+            states,
+        }))
     }
 }
 
@@ -84,7 +121,11 @@ impl AggregateUDFImpl for SparkAggregate {
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         let field = |column: &StateColumn| {
-            Arc::new(Field::new(format_state_name(args.name, column.name), column.data_type.clone(), column.nullable))
+            Arc::new(Field::new(
+                format_state_name(args.name, column.name),
+                column.data_type.clone(),
+                column.nullable,
+            ))
         };
         Ok(self.states.iter().map(field).collect())
     }

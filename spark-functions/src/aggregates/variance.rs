@@ -31,7 +31,13 @@ pub(crate) struct Variance {
 
 impl Variance {
     pub(crate) fn new(kind: VarianceKind, null_on_divide_by_zero: bool) -> Self {
-        Self { kind, null_on_divide_by_zero, counts: vec![], means: vec![], moments: vec![] }
+        Self {
+            kind,
+            null_on_divide_by_zero,
+            counts: vec![],
+            means: vec![],
+            moments: vec![],
+        }
     }
 
     fn result(&self, count: f64, moment: f64) -> Option<f64> {
@@ -88,13 +94,18 @@ impl SparkGroups for Variance {
         let counts = emit.take_needed(&mut self.counts);
         let moments = emit.take_needed(&mut self.moments);
         drop(emit.take_needed(&mut self.means));
-        let results = counts.into_iter().zip(moments).map(|(count, moment)| self.result(count, moment));
+        let results = counts
+            .into_iter()
+            .zip(moments)
+            .map(|(count, moment)| self.result(count, moment));
         Ok(Arc::new(results.collect::<Float64Array>()))
     }
 
     fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
         let columns = [&mut self.counts, &mut self.means, &mut self.moments];
-        Ok(columns.map(|column| Arc::new(Float64Array::from(emit.take_needed(column))) as ArrayRef).to_vec())
+        Ok(columns
+            .map(|column| Arc::new(Float64Array::from(emit.take_needed(column))) as ArrayRef)
+            .to_vec())
     }
 
     fn size(&self) -> usize {

@@ -24,12 +24,12 @@ impl SparkCast {
             DataType::Int16 => self.integers::<Int16Type>(strings),
             DataType::Int32 => self.integers::<Int32Type>(strings),
             DataType::Int64 => self.integers::<Int64Type>(strings),
-            DataType::Float32 => {
-                self.each::<Float32Type>(strings, |text| self.float(text, |number| number.parse::<f32>().ok()))
-            }
-            DataType::Float64 => {
-                self.each::<Float64Type>(strings, |text| self.float(text, |number| number.parse::<f64>().ok()))
-            }
+            DataType::Float32 => self.each::<Float32Type>(strings, |text| {
+                self.float(text, |number| number.parse::<f32>().ok())
+            }),
+            DataType::Float64 => self.each::<Float64Type>(strings, |text| {
+                self.float(text, |number| number.parse::<f64>().ok())
+            }),
             DataType::Decimal128(precision, scale) => {
                 self.each::<Decimal128Type>(strings, |text| self.decimal(text, precision, scale))
             }
@@ -59,7 +59,9 @@ impl SparkCast {
         strings: &StringArray,
         f: impl Fn(&str) -> Result<Option<T::Native>>,
     ) -> Result<ColumnarValue> {
-        let out = vector::collect::<T>(strings.len(), strings.nulls().cloned(), &self.to, |row| f(strings.value(row)))?;
+        let out = vector::collect::<T>(strings.len(), strings.nulls().cloned(), &self.to, |row| {
+            f(strings.value(row))
+        })?;
         Ok(ColumnarValue::Array(Arc::new(out)))
     }
 
@@ -81,7 +83,10 @@ impl SparkCast {
             Some(value) => Ok(Some(value)),
             None if text.contains(['x', 'X']) => {
                 // Java reads hexadecimal floats; this crate does not, and must not call them malformed.
-                exec_err!("CAST of the hexadecimal number '{text}' to {} is not supported", self.to)
+                exec_err!(
+                    "CAST of the hexadecimal number '{text}' to {} is not supported",
+                    self.to
+                )
             }
             None => self.nothing(|| self.invalid(text)),
         }
@@ -89,6 +94,13 @@ impl SparkCast {
 
     fn decimal(&self, text: &str, precision: u8, scale: i8) -> Result<Option<i128>> {
         let Some(digits) = Digits::parse(text.trim_matches(|c: char| c <= ' ')) else {
+            if text.chars().any(|c| !c.is_ascii() && c.is_numeric()) {
+                // Java reads the digits of other scripts; this crate does not, and must not call them malformed.
+                return exec_err!(
+                    "CAST of '{text}', which has digits outside ASCII, to {} is not supported",
+                    self.to
+                );
+            }
             return self.nothing(|| self.invalid(text));
         };
         if digits.whole_digits() > 38 {

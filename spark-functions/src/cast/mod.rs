@@ -1,5 +1,10 @@
 //! Spark's `Cast`.
 
+#[cfg(test)]
+pub(crate) use parse::date as parse_date;
+#[cfg(test)]
+pub(crate) use to_string::date_text;
+
 mod from_string;
 mod numbers;
 mod parse;
@@ -43,14 +48,18 @@ pub fn check_cast(from: &DataType, to: &DataType, options: &CastOptions) -> Resu
     {
         return Err(Unsupported::new(what(), "decimals of negative scale"));
     }
-    let utc = matches!(options.timezone.as_str(), "UTC" | "Etc/UTC" | "Z" | "GMT" | "Etc/GMT" | "+00:00");
-    let micros = |kind: &DataType, zone: bool| {
-        matches!(kind, Timestamp(TimeUnit::Microsecond, tz) if tz.is_some() == zone)
-    };
+    let utc = matches!(
+        options.timezone.as_str(),
+        "UTC" | "Etc/UTC" | "Z" | "GMT" | "Etc/GMT" | "+00:00"
+    );
+    let micros = |kind: &DataType, zone: bool| matches!(kind, Timestamp(TimeUnit::Microsecond, tz) if tz.is_some() == zone);
     let fine = match (from, to) {
         (Null, _) => true,
         (from, Utf8) if is_float(from) => {
-            return Err(Unsupported::new(what(), "the text depends on the Java version of the driver"));
+            return Err(Unsupported::new(
+                what(),
+                "the text depends on the Java version of the driver",
+            ));
         }
         (from, to) if number(from) && number(to) => true,
         (from, Boolean) if number(from) => true,
@@ -67,7 +76,14 @@ pub fn check_cast(from: &DataType, to: &DataType, options: &CastOptions) -> Resu
         }
         _ => false,
     };
-    if fine { Ok(()) } else { Err(Unsupported::new(what(), "there is no exact implementation of this cast")) }
+    if fine {
+        Ok(())
+    } else {
+        Err(Unsupported::new(
+            what(),
+            "there is no exact implementation of this cast",
+        ))
+    }
 }
 
 /// `CAST(child AS to)`; refused unless [`check_cast`] accepts it.
@@ -82,7 +98,15 @@ pub fn cast(
         return Ok(child);
     }
     let (mode, context) = (options.mode, options.context.clone());
-    Ok(SparkExpr::create(SparkCast { from: from.clone(), to: to.clone(), mode, context }, vec![child]))
+    Ok(SparkExpr::create(
+        SparkCast {
+            from: from.clone(),
+            to: to.clone(),
+            mode,
+            context,
+        },
+        vec![child],
+    ))
 }
 
 /// The kernel of [`cast`].
@@ -106,7 +130,11 @@ impl SparkCast {
     }
 
     pub(crate) fn overflow(&self, literal: String) -> SparkErrorKind {
-        SparkErrorKind::CastOverFlow { value: literal, from_type: sql_name(&self.from), to_type: sql_name(&self.to) }
+        SparkErrorKind::CastOverFlow {
+            value: literal,
+            from_type: sql_name(&self.from),
+            to_type: sql_name(&self.to),
+        }
     }
 
     /// Whether every value of the source has an answer.
@@ -119,7 +147,11 @@ impl SparkCast {
             (from, to) if is_integer(from) && is_integer(to) => {
                 bits(from) <= bits(to) || self.mode == EvalMode::Legacy
             }
-            (from, to) if (is_integer(from) || is_float(from) || matches!(from, Decimal128(..))) && is_float(to) => true,
+            (from, to)
+                if (is_integer(from) || is_float(from) || matches!(from, Decimal128(..))) && is_float(to) =>
+            {
+                true
+            }
             (from, to) if is_integer(to) && *from != Utf8 => self.mode == EvalMode::Legacy,
             (Decimal128(p, s), Decimal128(q, t)) => t >= s && q - u8::try_from(t - s).unwrap_or(0) >= *p,
             (from, Decimal128(q, t)) if is_integer(from) => {

@@ -18,8 +18,8 @@ use crate::{EvalMode, vector};
 
 /// Powers of ten that are exact doubles.
 const EXACT_POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
-    1e21, 1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
 ];
 
 /// The double next to a decimal: one correctly rounded operation.
@@ -78,15 +78,20 @@ impl SparkCast {
         let booleans = array.as_boolean();
         if let DataType::Decimal128(precision, scale) = self.to {
             let one = POW10[usize::from(scale.unsigned_abs())];
-            let out = vector::collect::<Decimal128Type>(booleans.len(), booleans.nulls().cloned(), &self.to, |row| {
-                if !booleans.value(row) {
-                    Ok(Some(0))
-                } else if fits(one, precision) {
-                    Ok(Some(one))
-                } else {
-                    self.nothing(|| out_of_range("1", 0, precision, scale))
-                }
-            })?;
+            let out = vector::collect::<Decimal128Type>(
+                booleans.len(),
+                booleans.nulls().cloned(),
+                &self.to,
+                |row| {
+                    if !booleans.value(row) {
+                        Ok(Some(0))
+                    } else if fits(one, precision) {
+                        Ok(Some(one))
+                    } else {
+                        self.nothing(|| out_of_range("1", 0, precision, scale))
+                    }
+                },
+            )?;
             return Ok(ColumnarValue::Array(Arc::new(out)));
         }
         Ok(ColumnarValue::Array(arrow_cast(&array, &self.to)?))
@@ -116,7 +121,11 @@ impl SparkCast {
         }
     }
 
-    fn narrow<T: ArrowPrimitiveType>(&self, wide: &ColumnarValue, wrap: fn(i64) -> T::Native) -> Result<ColumnarValue>
+    fn narrow<T: ArrowPrimitiveType>(
+        &self,
+        wide: &ColumnarValue,
+        wrap: fn(i64) -> T::Native,
+    ) -> Result<ColumnarValue>
     where
         T::Native: Into<i64>,
     {
@@ -137,10 +146,18 @@ impl SparkCast {
             return self.float_to_decimal(&array, precision, scale);
         }
         match &self.to {
-            DataType::Int64 => self.truncate::<Int64Type>(&array, -9.223_372_036_854_775_808e18, i64::MAX as f64, |v| v as i64),
-            DataType::Int32 => self.truncate::<Int32Type>(&array, f64::from(i32::MIN), f64::from(i32::MAX), |v| v as i32),
+            DataType::Int64 => {
+                self.truncate::<Int64Type>(&array, -9.223_372_036_854_775_808e18, i64::MAX as f64, |v| {
+                    v as i64
+                })
+            }
+            DataType::Int32 => {
+                self.truncate::<Int32Type>(&array, f64::from(i32::MIN), f64::from(i32::MAX), |v| v as i32)
+            }
             DataType::Int16 => {
-                self.truncate::<Int16Type>(&array, f64::from(i16::MIN), f64::from(i16::MAX), |v| v as i32 as i16)
+                self.truncate::<Int16Type>(&array, f64::from(i16::MIN), f64::from(i16::MAX), |v| {
+                    v as i32 as i16
+                })
             }
             DataType::Int8 => {
                 self.truncate::<Int8Type>(&array, f64::from(i8::MIN), f64::from(i8::MAX), |v| v as i32 as i8)
@@ -171,7 +188,11 @@ impl SparkCast {
         let wide = ColumnarValue::Array(arrow_cast(array, &DataType::Float64)?);
         vector::unary::<Float64Type, Decimal128Type>(&wide, &self.to, |value| {
             // Infinity and NaN have no digits: NULL in every mode.
-            let Some(digits) = value.is_finite().then(|| Digits::parse(&format!("{value:e}"))).flatten() else {
+            let Some(digits) = value
+                .is_finite()
+                .then(|| Digits::parse(&format!("{value:e}")))
+                .flatten()
+            else {
                 return Ok(None);
             };
             match digits.unscaled(scale) {

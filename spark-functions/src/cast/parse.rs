@@ -29,7 +29,11 @@ pub(crate) fn integer(text: &str, fraction: bool) -> Option<i64> {
     let value = whole.bytes().try_fold(0_i64, |sum, digit| {
         sum.checked_mul(10)?.checked_sub(i64::from(digit - b'0'))
     })?;
-    if negative { Some(value) } else { value.checked_neg() }
+    if negative {
+        Some(value)
+    } else {
+        value.checked_neg()
+    }
 }
 
 /// A decimal number: digits and the power of ten of the last one.
@@ -68,12 +72,18 @@ impl Digits {
                 digits.push(digit - b'0');
             }
         }
-        Some(Self { negative, digits, exponent: exponent - i64::try_from(fraction.len()).ok()? })
+        Some(Self {
+            negative,
+            digits,
+            exponent: exponent - i64::try_from(fraction.len()).ok()?,
+        })
     }
 
     /// Digits before the point.
     pub(crate) fn whole_digits(&self) -> i64 {
-        i64::try_from(self.digits.len()).unwrap_or(i64::MAX).saturating_add(self.exponent)
+        i64::try_from(self.digits.len())
+            .unwrap_or(i64::MAX)
+            .saturating_add(self.exponent)
     }
 
     /// The unscaled value at `scale`, rounded half up; `None` beyond 38 digits.
@@ -90,7 +100,9 @@ impl Digits {
             return Some(0);
         }
         let kept = usize::try_from((length + shift).min(length)).ok()?;
-        let mut value = self.digits[..kept].iter().fold(0_i128, |sum, digit| sum * 10 + i128::from(*digit));
+        let mut value = self.digits[..kept]
+            .iter()
+            .fold(0_i128, |sum, digit| sum * 10 + i128::from(*digit));
         if shift >= 0 {
             value *= POW10[usize::try_from(shift).ok()?];
         } else if self.digits.get(kept).is_some_and(|digit| *digit >= 5) {
@@ -104,7 +116,10 @@ impl Digits {
         let sign = if self.negative { "-" } else { "" };
         let digits: String = self.digits.iter().map(|digit| char::from(b'0' + digit)).collect();
         let digits = if digits.is_empty() { "0".to_owned() } else { digits };
-        (format!("{sign}{digits}"), i32::try_from(-self.exponent).unwrap_or(0))
+        (
+            format!("{sign}{digits}"),
+            i32::try_from(-self.exponent).unwrap_or(0),
+        )
     }
 }
 
@@ -177,7 +192,11 @@ pub(crate) fn date(text: &str) -> Option<i32> {
                 return None;
             }
         }
-        let fine = if index == 0 { (4..=7).contains(&count) } else { (1..=2).contains(&count) };
+        let fine = if index == 0 {
+            (4..=7).contains(&count)
+        } else {
+            (1..=2).contains(&count)
+        };
         if !fine {
             return None;
         }
@@ -189,7 +208,11 @@ pub(crate) fn date(text: &str) -> Option<i32> {
             Some(_) => return None,
         }
     }
-    epoch_day(sign * parts[0], u32::try_from(parts[1]).ok()?, u32::try_from(parts[2]).ok()?)
+    epoch_day(
+        sign * parts[0],
+        u32::try_from(parts[1]).ok()?,
+        u32::try_from(parts[2]).ok()?,
+    )
 }
 
 /// A double in the manner of Java, for messages only (the shortest digits, which Java gives since version 19).
@@ -198,12 +221,20 @@ pub(crate) fn java_double(value: f64) -> String {
         return "NaN".into();
     }
     if value.is_infinite() {
-        return if value > 0.0 { "Infinity".into() } else { "-Infinity".into() };
+        return if value > 0.0 {
+            "Infinity".into()
+        } else {
+            "-Infinity".into()
+        };
     }
     let size = value.abs();
     if size == 0.0 || (1e-3..1e7).contains(&size) {
         return format!("{value:?}");
     }
     let text = format!("{value:E}");
-    if text.contains('.') { text } else { text.replacen('E', ".0E", 1) }
+    if text.contains('.') {
+        text
+    } else {
+        text.replacen('E', ".0E", 1)
+    }
 }

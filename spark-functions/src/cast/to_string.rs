@@ -21,11 +21,23 @@ impl SparkCast {
             DataType::Decimal128(_, scale) => {
                 let plain = self.mode.fails();
                 let text = |value: i128| {
-                    if plain { plain_string(&value.to_string(), i32::from(scale)) } else { java_decimal(value, scale) }
+                    if plain {
+                        plain_string(&value.to_string(), i32::from(scale))
+                    } else {
+                        java_decimal(value, scale)
+                    }
                 };
-                array.as_primitive::<Decimal128Type>().iter().map(|value| value.map(text)).collect()
+                array
+                    .as_primitive::<Decimal128Type>()
+                    .iter()
+                    .map(|value| value.map(text))
+                    .collect()
             }
-            DataType::Date32 => array.as_primitive::<Date32Type>().iter().map(|days| days.map(date_text)).collect(),
+            DataType::Date32 => array
+                .as_primitive::<Date32Type>()
+                .iter()
+                .map(|days| days.map(date_text))
+                .collect(),
             DataType::Boolean => {
                 let text = |value: bool| if value { "true" } else { "false" };
                 array.as_boolean().iter().map(|value| value.map(text)).collect()
@@ -54,10 +66,11 @@ fn java_decimal(value: i128, scale: i8) -> String {
 }
 
 /// `yyyy-MM-dd`; years beyond four digits carry a sign.
-fn date_text(days: i32) -> String {
+pub(crate) fn date_text(days: i32) -> String {
     let days = i64::from(days);
     let (cycles, rest) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let date = NaiveDate::from_num_days_from_ce_opt(i32::try_from(rest).unwrap_or(0) + 719_163).unwrap_or_default();
+    let date =
+        NaiveDate::from_num_days_from_ce_opt(i32::try_from(rest).unwrap_or(0) + 719_163).unwrap_or_default();
     let year = i64::from(date.year()) + cycles * 400;
     let sign = match year {
         ..0 => "-",
