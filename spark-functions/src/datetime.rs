@@ -35,6 +35,10 @@ pub(crate) enum DatePart {
     DayOfWeek,
     /// From Monday = 1.
     IsoDayOfWeek,
+    /// Spark's `DayOfWeek`: from Sunday = 1.
+    SparkDayOfWeek,
+    /// Spark's `WeekDay`: from Monday = 0.
+    SparkWeekDay,
 }
 
 impl DatePart {
@@ -64,6 +68,8 @@ impl DatePart {
             Self::Day => unsigned(date.day()),
             Self::DayOfYear => unsigned(date.ordinal()),
             Self::DayOfWeek => unsigned(date.weekday().num_days_from_sunday()),
+            Self::SparkDayOfWeek => unsigned(date.weekday().number_from_sunday()),
+            Self::SparkWeekDay => unsigned(date.weekday().num_days_from_monday()),
             Self::IsoDayOfWeek => unsigned(date.weekday().number_from_monday()),
         }
     }

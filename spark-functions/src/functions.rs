@@ -7,9 +7,9 @@ use datafusion::common::ScalarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Literal;
 
-use crate::arithmetic::{DateShift, Negate};
 use crate::datetime::{DateFunction, DatePart};
 use crate::decimal::check_overflow;
+use crate::negate::{DateShift, Negate};
 use crate::numeric::{IsNan, MakeDecimal, Murmur3, Round, Rounding, UnscaledValue, WholeNumber};
 use crate::row::SparkExpr;
 use crate::strings::{StringFunction, StringOp};
@@ -84,9 +84,8 @@ pub fn build(call: FunctionCall<'_>) -> Result<Arc<dyn PhysicalExpr>, Unsupporte
     let built = match call.name {
         "starts_with" | "ends_with" | "contains" | "substring" | "length" | "char_length" | "concat"
         | "trim" | "btrim" | "ltrim" | "rtrim" => string_function(&call),
-        "datepart" | "date_part" | "date_add" | "date_sub" | "date_diff" | "datediff" | "last_day" => {
-            date_function(&call)
-        }
+        "datepart" | "date_part" | "spark_dayofweek" | "spark_weekday" | "date_add" | "date_sub"
+        | "date_diff" | "datediff" | "last_day" => date_function(&call),
         "abs" | "ceil" | "floor" | "round" | "unscaled_value" | "make_decimal" | "isnan" => {
             numeric_function(&call)
         }
@@ -148,6 +147,14 @@ fn date_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
         }
         ("date_diff" | "datediff", 2) if date(0) && date(1) => {
             Some(SparkExpr::create(DateFunction::Diff, call.args.clone()))
+        }
+        ("spark_dayofweek" | "spark_weekday", 1) if date(0) => {
+            let part = if call.name == "spark_weekday" {
+                DatePart::SparkWeekDay
+            } else {
+                DatePart::SparkDayOfWeek
+            };
+            Some(SparkExpr::create(DateFunction::Part(part), call.args.clone()))
         }
         ("last_day", 1) if date(0) => Some(SparkExpr::create(DateFunction::LastDay, call.args.clone())),
         _ => None,

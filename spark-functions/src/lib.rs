@@ -19,6 +19,7 @@ pub mod strings;
 pub mod types;
 
 mod decimal_binary;
+mod negate;
 mod numeric;
 mod row;
 mod vector;

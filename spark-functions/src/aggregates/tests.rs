@@ -60,7 +60,7 @@ fn aggregate(case: &Case) -> (Arc<AggregateUDF>, DataType) {
 
 /// Partial over each slice, then final over the states, as separate accumulators.
 fn partial_final(udaf: &AggregateUDF, input: &DataType, values: &ArrayRef, slice: usize) -> Result<ArrayRef> {
-    let new = || with_args(udaf, &[input.clone()], |args| udaf.accumulator(args));
+    let new = || with_args(udaf, std::slice::from_ref(input), |args| udaf.accumulator(args));
     let mut last = new()?;
     let mut start = 0;
     loop {
@@ -84,7 +84,7 @@ fn partial_final(udaf: &AggregateUDF, input: &DataType, values: &ArrayRef, slice
 /// The same for groups, with the rows of another group between, and partial states made row by row.
 fn grouped(udaf: &AggregateUDF, input: &DataType, values: &ArrayRef) -> Result<ArrayRef> {
     let new = || {
-        with_args(udaf, &[input.clone()], |args| {
+        with_args(udaf, std::slice::from_ref(input), |args| {
             udaf.create_groups_accumulator(args)
         })
     };
@@ -220,7 +220,7 @@ fn merging_update_gives_the_states_of_the_inner_aggregate() {
         (count(), DataType::Int32),
     ] {
         let new = || {
-            with_args(&inner, &[input.clone()], |args| {
+            with_args(&inner, std::slice::from_ref(&input), |args| {
                 inner.create_groups_accumulator(args)
             })
             .unwrap()

@@ -48,10 +48,10 @@ impl SparkCast {
             return self.to_boolean(input);
         }
         match &self.from {
-            DataType::Boolean => self.from_boolean(input),
-            from if is_integer(from) => self.from_integer(input),
-            DataType::Float32 | DataType::Float64 => self.from_float(input),
-            DataType::Decimal128(..) => self.from_decimal(input),
+            DataType::Boolean => self.cast_boolean(input),
+            from if is_integer(from) => self.cast_integer(input),
+            DataType::Float32 | DataType::Float64 => self.cast_float(input),
+            DataType::Decimal128(..) => self.cast_decimal(input),
             other => exec_err!("no cast from {other} to {}", self.to),
         }
     }
@@ -73,7 +73,7 @@ impl SparkCast {
         Ok(ColumnarValue::Array(Arc::new(out)))
     }
 
-    fn from_boolean(&self, input: &ColumnarValue) -> Result<ColumnarValue> {
+    fn cast_boolean(&self, input: &ColumnarValue) -> Result<ColumnarValue> {
         let (array, _) = vector::operand(input)?;
         let booleans = array.as_boolean();
         if let DataType::Decimal128(precision, scale) = self.to {
@@ -97,7 +97,7 @@ impl SparkCast {
         Ok(ColumnarValue::Array(arrow_cast(&array, &self.to)?))
     }
 
-    fn from_integer(&self, input: &ColumnarValue) -> Result<ColumnarValue> {
+    fn cast_integer(&self, input: &ColumnarValue) -> Result<ColumnarValue> {
         let (array, _) = vector::operand(input)?;
         if matches!(self.to, DataType::Float32 | DataType::Float64) {
             return Ok(ColumnarValue::Array(arrow_cast(&array, &self.to)?));
@@ -140,16 +140,14 @@ impl SparkCast {
     }
 
     /// Java's `d2i`/`d2l` saturate; ANSI asks whether the value lies in the range.
-    fn from_float(&self, input: &ColumnarValue) -> Result<ColumnarValue> {
+    fn cast_float(&self, input: &ColumnarValue) -> Result<ColumnarValue> {
         let (array, _) = vector::operand(input)?;
         if let DataType::Decimal128(precision, scale) = self.to {
             return self.float_to_decimal(&array, precision, scale);
         }
         match &self.to {
             DataType::Int64 => {
-                self.truncate::<Int64Type>(&array, -9.223_372_036_854_775_808e18, i64::MAX as f64, |v| {
-                    v as i64
-                })
+                self.truncate::<Int64Type>(&array, i64::MIN as f64, i64::MAX as f64, |v| v as i64)
             }
             DataType::Int32 => {
                 self.truncate::<Int32Type>(&array, f64::from(i32::MIN), f64::from(i32::MAX), |v| v as i32)
@@ -205,7 +203,7 @@ impl SparkCast {
         })
     }
 
-    fn from_decimal(&self, input: &ColumnarValue) -> Result<ColumnarValue> {
+    fn cast_decimal(&self, input: &ColumnarValue) -> Result<ColumnarValue> {
         let DataType::Decimal128(_, from_scale) = self.from else {
             return exec_err!("{} is not a decimal", self.from);
         };
