@@ -1,0 +1,62 @@
+package org.apache.comet.nativeexecutors
+
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * The settings of Spark and Comet without which a query would not be native, or would be partitioned by Spark. They are
+ * set while the pool is on, where the user has not set them, and taken back when it is switched off.
+ */
+object RequiredSettings {
+  private val excludedRules = "spark.sql.optimizer.excludedRules"
+  private val mergeSubplans = "org.apache.spark.sql.catalyst.optimizer.MergeSubplans"
+
+  /** What is set where the user has not set it. */
+  val values: Seq[(String, String)] = Seq(
+    // Filters from another branch of the plan arrive while Spark executes; here nothing is executed by Spark.
+    "spark.sql.optimizer.dynamicPartitionPruning.enabled" -> "false",
+    "spark.sql.optimizer.runtime.bloomFilter.enabled" -> "false",
+    // Buckets and storage partitions are distributed by Spark's tasks.
+    "spark.sql.sources.bucketing.enabled" -> "false",
+    "spark.sql.sources.v2.bucketing.enabled" -> "false",
+    "spark.comet.shuffle.mode" -> "native",
+    "spark.comet.shuffle.native.partitioning.roundrobin.enabled" -> "true",
+    "spark.comet.exec.localTableScan.enabled" -> "true",
+    "spark.comet.exec.range.enabled" -> "true",
+    "spark.comet.caseConversion.enabled" -> "true",
+    // Executors have no JVM that could run generated code.
+    "spark.comet.exec.scalaUDF.codegen.enabled" -> "false"
+  )
+
+  // What this object has set, as key=previous value; kept in the session, so that a clone of it knows too.
+  private val record = "spark.comet.nativeExecutors.internal.applied"
+
+  /** Sets or takes back. Cheap when there is nothing to do. */
+  def sync(conf: SQLConf): Unit = {
+    val on = Settings.Enabled.of(conf)
+    val applied = conf.contains(record)
+    if (on != applied) conf.synchronized(if (on) apply(conf) else undo(conf))
+  }
+
+  private def apply(conf: SQLConf): Unit = {
+    val missing = values.filterNot { case (key, _) => conf.contains(key) }
+    missing.foreach { case (key, value) => conf.setConfString(key, value) }
+    val rules = conf.getConfString(excludedRules, "")
+    val names = rules.split(',').map(_.trim).filter(_.nonEmpty)
+    // It makes scalar subqueries of structs, which are not native.
+    val excluded = if (names.contains(mergeSubplans)) Nil else Seq(excludedRules)
+    excluded.foreach(key => conf.setConfString(key, (names :+ mergeSubplans).mkString(",")))
+    conf.setConfString(record, (missing.map(_._1) ++ excluded).mkString(","))
+  }
+
+  private def undo(conf: SQLConf): Unit = {
+    val ours = values.toMap
+    conf.getConfString(record, "").split(',').filter(_.nonEmpty).foreach {
+      case `excludedRules` =>
+        val rest = conf.getConfString(excludedRules, "").split(',').filter(_ != mergeSubplans)
+        if (rest.isEmpty) conf.unsetConf(excludedRules) else conf.setConfString(excludedRules, rest.mkString(","))
+      // What the user has changed in between stays.
+      case key => if (ours.get(key).contains(conf.getConfString(key, ""))) conf.unsetConf(key)
+    }
+    conf.unsetConf(record)
+  }
+}

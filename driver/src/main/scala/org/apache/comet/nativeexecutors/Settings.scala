@@ -1,0 +1,85 @@
+package org.apache.comet.nativeexecutors
+
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * One setting of the driver side.
+ *
+ * @param key
+ *   Spark's key
+ * @param typeName
+ *   how a value is written, for people
+ * @param default
+ *   as text
+ * @param parse
+ *   `None` when the text is not a value of the type
+ */
+final case class Setting[T](key: String, typeName: String, default: String, doc: String, parse: String => Option[T]) {
+
+  /** The session's value. */
+  def of(conf: SQLConf): T = {
+    val text = conf.getConfString(key, default)
+    parse(text.trim).getOrElse {
+      throw new IllegalArgumentException(s"$key must be $typeName, not '$text'")
+    }
+  }
+}
+
+/** Every `spark.comet.nativeExecutors.*` key that a user may set. */
+object Settings {
+  private val prefix = "spark.comet.nativeExecutors"
+
+  private def millis(text: String): Option[Long] =
+    scala.util.Try(org.apache.spark.network.util.JavaUtils.timeStringAsMs(text)).toOption.filter(_ >= 0)
+
+  val Enabled: Setting[Boolean] = Setting(
+    s"$prefix.enabled",
+    "true or false",
+    "false",
+    "Whether queries of this session run on the pool. May be changed while the session lives.",
+    _.toLowerCase(java.util.Locale.ROOT).toBooleanOption
+  )
+
+  val SchedulerUrl: Setting[String] = Setting(
+    s"$prefix.scheduler.url",
+    "grpc://host:port",
+    "grpc://127.0.0.1:50050",
+    "The scheduler's Flight address.",
+    text => Option(text).filter(_.matches("grpc(\\+tcp|\\+tls)?://[^/@]+:[0-9]+/?")).map(_.stripSuffix("/"))
+  )
+
+  val Deadline: Setting[Long] = Setting(
+    s"$prefix.deadline",
+    "a duration such as 30s or 2h",
+    "0",
+    "How long one query may take on the pool, counted from its acceptance. 0 leaves it to the scheduler's own limit.",
+    millis
+  )
+
+  val SchedulerTimeout: Setting[Long] = Setting(
+    s"$prefix.scheduler.timeout",
+    "a duration such as 10s",
+    "10s",
+    "How long the driver keeps trying while the scheduler does not answer at all, before the query fails.",
+    millis
+  )
+
+  val RowsPerTask: Setting[Long] = Setting(
+    s"$prefix.result.rowsPerTask",
+    "a positive number",
+    "100000",
+    "About how many rows of a result one Spark task of the driver reads.",
+    _.toLongOption.filter(_ > 0)
+  )
+
+  val CaptureDir: Setting[String] = Setting(
+    s"$prefix.captureDir",
+    "a directory",
+    "",
+    "When set, the bytes of every request are also written there, as <number>-<description>.pb; for bug reports.",
+    Some(_)
+  )
+
+  /** All of the above, in the order of the documentation. */
+  val all: Seq[Setting[_]] = Seq(Enabled, SchedulerUrl, Deadline, SchedulerTimeout, RowsPerTask, CaptureDir)
+}

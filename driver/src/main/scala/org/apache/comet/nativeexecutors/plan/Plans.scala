@@ -1,0 +1,84 @@
+package org.apache.comet.nativeexecutors.plan
+
+import org.apache.comet.ExtendedExplainInfo
+import org.apache.comet.nativeexecutors.Unsupported
+import org.apache.spark.sql.catalyst.expressions.PlanExpression
+import org.apache.spark.sql.comet._
+import org.apache.spark.sql.comet.execution.shuffle.CometShuffleExchangeExec
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.datasources.WriteFilesExec
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+
+/** What the nodes of a converted plan are to us. */
+private[plan] object Plans {
+
+  /** The plan below the nodes that only change the form of rows. */
+  def strip(plan: SparkPlan): SparkPlan = plan match {
+    case c: CometColumnarToRowExec => strip(c.child)
+    case c: CometNativeColumnarToRowExec => strip(c.child)
+    case c: ColumnarToRowExec => strip(c.child)
+    case w: WholeStageCodegenExec => strip(w.child)
+    case i: InputAdapter => strip(i.child)
+    case s: CometSinkPlaceHolder => strip(s.child)
+    case other => other
+  }
+
+  def isExchange(plan: SparkPlan): Boolean = plan match {
+    case _: CometShuffleExchangeExec | _: CometBroadcastExchangeExec | _: ReusedExchangeExec => true
+    case _ => false
+  }
+
+  /** `SELECT 1` has such a leaf: one row without columns. */
+  def isOneRow(plan: SparkPlan): Boolean = plan match {
+    case _: OneRowRelationExec => true
+    case r: RDDScanExec => r.output.isEmpty && r.name == "OneRowRelation"
+    case _ => false
+  }
+
+  /** A node that is not native, with what Comet says about it. */
+  def whyUnsupported(plan: SparkPlan): Seq[Unsupported] = {
+    val reasons = new ExtendedExplainInfo().fallbackReasons(plan).toSeq.sorted
+    if (reasons.nonEmpty) reasons.map(reason => Unsupported(plan.nodeName, reason))
+    else Seq(known(plan).getOrElse(Unsupported(plan.nodeName, s"the pool has no such operator (${plan.getClass.getName})")))
+  }
+
+  private def known(plan: SparkPlan): Option[Unsupported] = plan match {
+    case _: CometInMemoryTableScanExec | _: columnar.InMemoryTableScanExec =>
+      Some(Unsupported(plan.nodeName, "cached rows are in the driver's memory", "unpersist the data frame"))
+    case _: WriteFilesExec | _: command.DataWritingCommandExec | _: CometNativeWriteExec | _: CometWriteFilesExec =>
+      Some(Unsupported(plan.nodeName, "the pool does not write tables"))
+    case _: datasources.v2.V2TableWriteExec => Some(Unsupported(plan.nodeName, "the pool does not write tables"))
+    case s: CometSparkToColumnarExec =>
+      Some(Unsupported(s"${plan.nodeName} of ${s.child.nodeName}", "its rows are made by the JVM"))
+    case _ => None
+  }
+
+  /** A native node that the pool does not take although Comet converts it. */
+  def whyNodeUnsupported(plan: CometNativeExec): Seq[Unsupported] = plan match {
+    case s: CometNativeScanExec =>
+      val bucketed = if (s.bucketedScan) {
+        val reason = "a scan by buckets is partitioned by Spark's table layout"
+        Seq(Unsupported(s.nodeName, reason, "SET spark.sql.sources.bucketing.enabled=false"))
+      } else Nil
+      val users = s.relation.location.rootPaths.filter(_.toUri.getUserInfo != null)
+      bucketed ++ users.take(1).map(path => Unsupported(s.nodeName, s"the URL of ${path.getName} carries a user or password"))
+    case _: CometRangeExec => Nil
+    case leaf: CometLeafExec => Seq(known(leaf).getOrElse(Unsupported(leaf.nodeName, "the pool reads Parquet only")))
+    case _ => Nil
+  }
+
+  def jvmShuffle(exchange: CometShuffleExchangeExec): Unsupported = {
+    val reasons = new ExtendedExplainInfo().fallbackReasons(exchange).toSeq.sorted
+    val why = if (reasons.isEmpty) "its rows would go through the JVM" else reasons.mkString("; ")
+    Unsupported(s"${exchange.nodeName} (JVM shuffle)", why, "SET spark.comet.shuffle.mode=native")
+  }
+
+  def jvmExpression(root: SparkPlan): Unsupported = {
+    val names = new ExtendedExplainInfo().getCodegenDispatchExpressions(root).distinct
+    val what = if (names.isEmpty) s"an expression below ${root.nodeName}" else names.mkString(", ")
+    Unsupported(what, "Comet runs it in the JVM, which executors do not have")
+  }
+
+  def planExpression(plan: SparkPlan, expression: PlanExpression[_]): Unsupported =
+    Unsupported(s"${plan.nodeName}: ${expression.getClass.getSimpleName}", "only scalar subqueries are taken")
+}

@@ -1,0 +1,45 @@
+package org.apache.comet.nativeexecutors.pool
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.arrow.flight.{FlightRuntimeException, FlightStatusCode}
+import org.apache.comet.SparkErrorConverter
+import org.apache.comet.exceptions.CometQueryExecutionException
+import org.apache.comet.nativeexecutors._
+import org.apache.comet.nativeexecutors.protocol.ErrorDetail
+
+/** From the pool's typed errors to what a user of Spark sees. */
+object Failures {
+  private val trailer = "cne-error-bin"
+
+  /** What a failed call says. `peer` is the address that was called. */
+  def of(error: FlightRuntimeException, peer: String): Failure = {
+    val status = error.status()
+    val detail = Option(status.metadata()).flatMap(metadata => Option(metadata.getByte(trailer)))
+    detail match {
+      case Some(bytes) => of(ErrorDetail.parseFrom(bytes))
+      case None =>
+        val retryable = Set(FlightStatusCode.UNAVAILABLE, FlightStatusCode.TIMED_OUT).contains(status.code())
+        val text = Option(status.description()).getOrElse(error.getMessage)
+        Failure(Codes.Unreachable, s"$peer does not answer (${status.code()}): $text", retryable, Nil, "")
+    }
+  }
+
+  private def of(detail: ErrorDetail): Failure = {
+    val rejections = detail.getRejectionsList.asScala.toSeq.map { r =>
+      val where = if (r.getPath.isEmpty) "" else s" in ${r.getPath}"
+      Unsupported(s"${r.getWhat}$where", r.getReason, r.getHint)
+    }
+    Failure(detail.getCode, detail.getMessage, detail.getRetryable, rejections, detail.getSparkErrorJson)
+  }
+
+  /** The exception for the user: Spark's own where the error is one of Spark's. */
+  def exception(failure: Failure, cause: Option[Throwable] = None): Throwable =
+    if (failure.sparkErrorJson.nonEmpty) {
+      SparkErrorConverter.convertToSparkException(new CometQueryExecutionException(failure.sparkErrorJson), Nil)
+    } else if (failure.rejections.nonEmpty) {
+      new NativeExecutorsUnsupportedException(failure.code, failure.rejections)
+    } else {
+      new NativeExecutorsException(failure.code, failure.message, failure.retryable, cause)
+    }
+}

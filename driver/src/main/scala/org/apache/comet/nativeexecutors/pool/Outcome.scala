@@ -1,0 +1,33 @@
+package org.apache.comet.nativeexecutors.pool
+
+import java.time.Instant
+
+/**
+ * One partition of a result. Serialized into Spark's tasks.
+ *
+ * @param ticket
+ *   opaque; signed by the pool
+ * @param locations
+ *   executors, each of which can serve it
+ * @param expires
+ *   when the pool forgets it unless it is renewed
+ */
+final case class ResultEndpoint(ticket: Array[Byte], locations: Seq[String], expires: Option[Instant])
+
+/** How a query ended on the pool: what the task that waited for it gives back to the driver. */
+sealed trait Outcome extends Serializable
+
+/** Every result partition is stored. `rows` is negative when it is not known. */
+final case class Succeeded(endpoints: Seq[ResultEndpoint], rows: Long, tasks: Long, executors: Long) extends Outcome
+
+/** It did not succeed; the fields are those of the pool's ErrorDetail. */
+final case class Failed(failure: Failure) extends Outcome
+
+/** Why. */
+final case class Failure(
+    code: String,
+    message: String,
+    retryable: Boolean,
+    rejections: Seq[org.apache.comet.nativeexecutors.Unsupported],
+    sparkErrorJson: String
+)

@@ -1,0 +1,82 @@
+package org.apache.comet.nativeexecutors.pool
+
+import org.apache.comet.nativeexecutors.protocol.QueryRequest
+import org.apache.spark.{Partition, SparkContext, TaskContext}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeProjection}
+import org.apache.spark.sql.execution.metric.SQLMetric
+
+/** The one partition of a waiting job. */
+private case object WaitPartition extends Partition { override def index: Int = 0 }
+
+/** A job with one task that submits a request and waits for the end of the query. */
+private final class WaitRDD(sc: SparkContext, url: String, queryId: String, request: Array[Byte], patience: Long)
+    extends RDD[Outcome](sc, Nil) {
+  override protected def getPartitions: Array[Partition] = Array(WaitPartition)
+  override def compute(split: Partition, context: TaskContext): Iterator[Outcome] =
+    Iterator.single(new Submission(url, queryId, request, patience).run(context))
+}
+
+/** Some neighbouring partitions of a result, read by one task. Renewing a lease replaces the endpoints. */
+final class ResultPartition(override val index: Int, @volatile var endpoints: Seq[ResultEndpoint]) extends Partition
+
+/** What a result has to tell besides its rows. */
+final case class ResultMetrics(rows: SQLMetric, tasks: SQLMetric, executors: SQLMetric, publish: () => Unit)
+
+/**
+ * The rows of one query. Its partitions are known when the query has ended, so the first to ask for them waits; Spark
+ * asks on the thread of the action, before it starts the action's job.
+ *
+ * @param request
+ *   called once
+ */
+final class ResultRDD(
+    sc: SparkContext,
+    output: Seq[Attribute],
+    rowsRead: SQLMetric,
+    @transient private val request: () => QueryRequest,
+    @transient private val options: ResultOptions,
+    @transient private val metrics: ResultMetrics
+) extends RDD[InternalRow](sc, Nil) {
+
+  override protected def getPartitions: Array[Partition] = {
+    val message = request()
+    val waiting = new WaitRDD(sc, options.url, message.getQueryId, message.toByteArray, options.patienceMillis)
+    waiting.setName(s"waits for query ${message.getQueryId} on the pool")
+    val outcome = sc.runJob(waiting, (outcomes: Iterator[Outcome]) => outcomes.next()).head
+    outcome match {
+      case Failed(failure) => throw Failures.exception(failure)
+      case Succeeded(endpoints, rows, tasks, executors) =>
+        metrics.tasks.set(tasks)
+        metrics.executors.set(executors)
+        metrics.publish()
+        val partitions = grouped(endpoints, rows)
+        Leases.keep(this, options.url, partitions)
+        partitions.asInstanceOf[Array[Partition]]
+    }
+  }
+
+  // A task for every few rows would cost more than the rows.
+  private def grouped(endpoints: Seq[ResultEndpoint], rows: Long): Array[ResultPartition] = {
+    val wanted = if (rows < 0) endpoints.size.toLong else math.max(1L, (rows + options.rowsPerTask - 1) / options.rowsPerTask)
+    val count = math.min(endpoints.size.toLong, wanted).toInt
+    Array.tabulate(count) { i =>
+      val from = (i.toLong * endpoints.size / count).toInt
+      val until = ((i + 1).toLong * endpoints.size / count).toInt
+      new ResultPartition(i, endpoints.slice(from, until))
+    }
+  }
+
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
+    val project = UnsafeProjection.create(output, output)
+    project.initialize(split.index)
+    new ResultReader(split.asInstanceOf[ResultPartition].endpoints, output, context).rows.map { row =>
+      rowsRead += 1
+      project(row)
+    }
+  }
+}
+
+/** How results are fetched. */
+final case class ResultOptions(url: String, patienceMillis: Long, rowsPerTask: Long)

@@ -1,0 +1,95 @@
+package org.apache.comet.nativeexecutors.pool
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Collections
+import java.util.concurrent.TimeUnit
+import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.annotation.tailrec
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.arrow.flight._
+import org.apache.arrow.vector.types.pojo.Schema
+import org.apache.comet.nativeexecutors.Codes
+import org.apache.comet.nativeexecutors.protocol.QueryProgress
+import org.apache.spark.TaskContext
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.comet.nativeexecutors.SparkInternals
+
+/**
+ * Submits one request and waits for its end, inside a Spark task: when the task is killed, the query is cancelled on the
+ * pool.
+ *
+ * @param url
+ *   the scheduler
+ * @param patienceMillis
+ *   how long it may fail to answer at all
+ */
+final class Submission(url: String, queryId: String, request: Array[Byte], patienceMillis: Long) extends Logging {
+  private val killed = new AtomicBoolean
+  private val callSeconds = 30L
+
+  /** The end of the query; does not throw for what the pool reports. */
+  def run(context: TaskContext): Outcome = {
+    val watch = TaskWatch.onKill(context) {
+      killed.set(true)
+      cancel()
+    }
+    try wait(context, FlightDescriptor.command(request), silentSince = None)
+    finally watch.close()
+  }
+
+  @tailrec
+  private def wait(context: TaskContext, descriptor: FlightDescriptor, silentSince: Option[Long]): Outcome = {
+    SparkInternals.killIfInterrupted(context)
+    poll(descriptor) match {
+      case Right(info) if info.getFlightDescriptor.isPresent =>
+        wait(context, info.getFlightDescriptor.get(), None)
+      case Right(info) => succeeded(info.getFlightInfo)
+      case Left(failure) if killed.get() =>
+        SparkInternals.killIfInterrupted(context)
+        Failed(failure.copy(code = Codes.Cancelled))
+      case Left(failure) if failure.code == Codes.Unreachable && failure.retryable =>
+        val since = silentSince.getOrElse(System.nanoTime())
+        if (TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since) >= patienceMillis) Failed(failure)
+        else {
+          Thread.sleep(200)
+          // The id makes a second submission join the first.
+          wait(context, FlightDescriptor.command(request), Some(since))
+        }
+      case Left(failure) => Failed(failure)
+    }
+  }
+
+  private def poll(descriptor: FlightDescriptor): Either[Failure, PollInfo] =
+    try Right(Clients.get(url).pollInfo(descriptor, CallOptions.timeout(callSeconds, TimeUnit.SECONDS)))
+    catch { case e: FlightRuntimeException => Left(Failures.of(e, url)) }
+
+  private def succeeded(info: FlightInfo): Outcome = {
+    val progress = QueryProgress.parseFrom(Option(info.getAppMetadata).getOrElse(Array.emptyByteArray))
+    val endpoints = info.getEndpoints.asScala.toSeq.map(Submission.endpoint)
+    Succeeded(endpoints, progress.getResultRows, progress.getTasksTotal.toLong, progress.getExecutors.toLong)
+  }
+
+  private def cancel(): Unit =
+    try {
+      val descriptor = FlightDescriptor.path("query", queryId)
+      val info = new FlightInfo(new Schema(Collections.emptyList()), descriptor, Collections.emptyList(), -1L, -1L)
+      Clients.get(url).cancelFlightInfo(new CancelFlightInfoRequest(info), CallOptions.timeout(5, TimeUnit.SECONDS))
+    } catch {
+      // The scheduler ends the query itself when nobody asks for it any more.
+      case NonFatal(e) => logWarning(s"query $queryId could not be cancelled: ${e.getMessage}")
+    }
+}
+
+object Submission {
+  private[pool] def endpoint(e: FlightEndpoint): ResultEndpoint = ResultEndpoint(
+    e.getTicket.getBytes,
+    e.getLocations.asScala.toSeq.map(_.getUri.toString),
+    Option(e.getExpirationTime.orElse(null))
+  )
+
+  /** A ticket as text, for messages. */
+  private[pool] def shown(ticket: Array[Byte]): String = new String(ticket.take(16), UTF_8).replaceAll("[^\\x20-\\x7e]", "?")
+}

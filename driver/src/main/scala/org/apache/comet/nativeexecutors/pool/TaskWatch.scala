@@ -1,0 +1,40 @@
+package org.apache.comet.nativeexecutors.pool
+
+import java.util.concurrent.{ConcurrentHashMap, Executors, TimeUnit}
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.TaskContext
+import org.apache.spark.internal.Logging
+
+/**
+ * Runs an action soon after a Spark task was killed. A task that waits for the network does not see Spark's flag itself,
+ * and Spark interrupts its thread only when it was asked to.
+ */
+object TaskWatch extends Logging {
+  private val everyMillis = 100L
+  private final class Watch(val context: TaskContext, val onKill: () => Unit)
+  private val watches = ConcurrentHashMap.newKeySet[Watch]()
+
+  private lazy val timer = Executors.newSingleThreadScheduledExecutor { (task: Runnable) =>
+    val thread = new Thread(task, "comet-native-executors-task-watch")
+    thread.setDaemon(true)
+    thread
+  }
+  private lazy val started = timer.scheduleWithFixedDelay(() => check(), everyMillis, everyMillis, TimeUnit.MILLISECONDS)
+
+  /** Calls `onKill` once if the task is killed before the returned handle is closed. It runs on another thread. */
+  def onKill(context: TaskContext)(onKill: => Unit): AutoCloseable = {
+    started
+    val watch = new Watch(context, () => onKill)
+    watches.add(watch)
+    () => watches.remove(watch)
+  }
+
+  private def check(): Unit = watches.forEach { watch =>
+    if (watch.context.isInterrupted() && watches.remove(watch)) {
+      try watch.onKill()
+      catch { case NonFatal(e) => logWarning("could not cancel what a killed task was waiting for", e) }
+    }
+  }
+}
