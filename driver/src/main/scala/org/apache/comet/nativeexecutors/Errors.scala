@@ -1,6 +1,6 @@
 package org.apache.comet.nativeexecutors
 
-import org.apache.spark.SparkException
+import org.apache.spark.{SparkException, SparkThrowable}
 
 /** A part of a plan that does not run on the pool. */
 final case class Unsupported(what: String, reason: String, hint: String = "") {
@@ -10,9 +10,16 @@ final case class Unsupported(what: String, reason: String, hint: String = "") {
   }
 }
 
-/** The query as a whole is refused, before anything was executed: every reason is named. */
+/**
+ * The query as a whole is refused, before anything was executed: every reason is named. PySpark shows it as its own
+ * `UnsupportedOperationException`.
+ */
 final class NativeExecutorsUnsupportedException(val code: String, val reasons: Seq[Unsupported])
-    extends SparkException(NativeExecutorsUnsupportedException.text(code, reasons))
+    extends UnsupportedOperationException(NativeExecutorsUnsupportedException.text(code, reasons))
+    with SparkThrowable {
+  // Spark's own list of conditions does not have it.
+  override def getCondition: String = null
+}
 
 object NativeExecutorsUnsupportedException {
   private val shown = 20

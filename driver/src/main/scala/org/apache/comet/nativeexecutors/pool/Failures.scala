@@ -15,7 +15,7 @@ object Failures {
   /** What a failed call says. `peer` is the address that was called. */
   def of(error: FlightRuntimeException, peer: String): Failure = {
     val status = error.status()
-    val detail = Option(status.metadata()).flatMap(metadata => Option(metadata.getByte(trailer)))
+    val detail = Option(status.metadata()).filter(_.containsKey(trailer)).map(_.getByte(trailer))
     detail match {
       case Some(bytes) => of(ErrorDetail.parseFrom(bytes))
       case None =>

@@ -42,9 +42,9 @@ final class ResultRDD(
 
   override protected def getPartitions: Array[Partition] = {
     val message = request()
-    val waiting = new WaitRDD(sc, options.url, message.getQueryId, message.toByteArray, options.patienceMillis)
+    val waiting = new WaitRDD(sparkContext, options.url, message.getQueryId, message.toByteArray, options.patienceMillis)
     waiting.setName(s"waits for query ${message.getQueryId} on the pool")
-    val outcome = sc.runJob(waiting, (outcomes: Iterator[Outcome]) => outcomes.next()).head
+    val outcome = sparkContext.runJob(waiting, (outcomes: Iterator[Outcome]) => outcomes.next()).head
     outcome match {
       case Failed(failure) => throw Failures.exception(failure)
       case Succeeded(endpoints, rows, tasks, executors) =>
