@@ -34,7 +34,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Failed> {
-    let settings = match SchedulerSettings::from_args_and_env(std::env::args_os(), std::env::vars_os())? {
+    let settings = match SchedulerSettings::from_args_and_env(std::env::args_os().skip(1), std::env::vars_os())? {
         Invocation::Run(settings) => settings,
         Invocation::Help(text) | Invocation::Version(text) => return Ok(std::io::stdout().write_all(text.as_bytes())?),
     };

@@ -194,7 +194,5 @@ fn is_under(path: &Path, root: &Path) -> bool {
 pub fn scan_bytes(partition: &[u8]) -> u64 {
     let files = NativeScan::decode(partition).ok().and_then(|scan| scan.file_partition);
     let lengths = files.iter().flat_map(|p| &p.partitioned_file).map(|file| u64::try_from(file.length).unwrap_or(0));
-    lengths.sum()
+    lengths.fold(0, u64::saturating_add)
 }
-
-

@@ -10,6 +10,9 @@ use cne_proto::v1::{QueryRequest, Shuffle, ShuffleOrigin, stage::Kind, stage_inp
 use super::{Sizing, broken, exchange::Distribution};
 use crate::{check::scan_bytes, error::Failure};
 
+/// Each partition is a task and a row of a descriptor.
+const MAX_PARTITIONS: u32 = 100_000;
+
 /// Partitions of each stage.
 #[derive(Debug)]
 pub(super) struct Counts {
@@ -105,7 +108,7 @@ pub(super) fn choose(request: &QueryRequest, sizing: &Sizing) -> Result<Counts, 
                             groups.give(index, wanted.max(1), "the user's number")?;
                         }
                         Distribution::Spread { wanted, .. } => {
-                            groups.bytes[root] += read[input.producer as usize];
+                            groups.bytes[root] = groups.bytes[root].saturating_add(read[input.producer as usize]);
                             groups.limit[root] = groups.limit[root].max(wanted);
                         }
                     }
@@ -125,7 +128,7 @@ fn resolve(request: &QueryRequest, mut groups: Groups<'_>, sizing: &Sizing) -> R
     for (index, stage) in request.stages.iter().enumerate() {
         match &stage.kind {
             Some(Kind::Union(_)) => {
-                let mut sum = 0;
+                let mut sum = 0u32;
                 for (at, input) in stage.inputs.iter().enumerate() {
                     let producer = input.producer as usize;
                     let count = match &input.exchange {
@@ -137,7 +140,7 @@ fn resolve(request: &QueryRequest, mut groups: Groups<'_>, sizing: &Sizing) -> R
                         }
                         _ => of_stage[producer],
                     };
-                    sum += count;
+                    sum = sum.saturating_add(count);
                 }
                 groups.give(index, sum, "its inputs together")?;
             }
@@ -159,6 +162,10 @@ fn resolve(request: &QueryRequest, mut groups: Groups<'_>, sizing: &Sizing) -> R
             // Only broadcast inputs, or none.
             None => 1,
         };
+        if count > MAX_PARTITIONS {
+            let text = format!("stage {index} ({}) has {count} partitions, the limit is {MAX_PARTITIONS}", stage.label);
+            return Err(Failure::new(cne_task::codes::TOO_LARGE, text));
+        }
         of_stage[index] = count;
     }
     Ok(Counts { of_stage, of_edge })
@@ -189,12 +196,15 @@ fn bytes_read(request: &QueryRequest) -> Vec<u64> {
     let mut bytes = vec![0u64; request.stages.len()];
     for (index, stage) in request.stages.iter().enumerate() {
         let own = match &stage.kind {
-            Some(Kind::Block(block)) => block.scans.iter().flat_map(|s| &s.partitions).map(|p| scan_bytes(p)).sum(),
+            Some(Kind::Block(block)) => {
+                let partitions = block.scans.iter().flat_map(|scan| &scan.partitions);
+                partitions.fold(0, |sum, partition| scan_bytes(partition).saturating_add(sum))
+            }
             Some(Kind::InlineData(data)) => data.partitions.iter().map(|p| p.len() as u64).sum(),
             _ => 0,
         };
-        let inputs: u64 = stage.inputs.iter().filter_map(|input| bytes.get(input.producer as usize)).sum();
-        bytes[index] = inputs.saturating_add(own);
+        let inputs = stage.inputs.iter().filter_map(|input| bytes.get(input.producer as usize).copied());
+        bytes[index] = inputs.fold(own, u64::saturating_add);
     }
     bytes
 }
