@@ -1,24 +1,72 @@
 //! How tasks get to executors.
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    sync::{Arc, OnceLock, Weak},
+};
 
 use ballista_core::{
     JobId,
     error::Result,
     serde::{protobuf::MultiTaskDefinition, scheduler::ExecutorMetadata},
 };
-use ballista_scheduler::state::{executor_manager::ExecutorManager, task_manager::TaskLauncher};
+use ballista_scheduler::state::{
+    SchedulerState,
+    execution_stage::ExecutionStage,
+    executor_manager::ExecutorManager,
+    task_manager::{JobInfoCache, TaskLauncher},
+};
+use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 
-/// Sends tasks over the connection that Ballista's executor manager keeps per executor. A launch that fails makes Ballista remove the
-/// executor at once, so a dead one is noticed before its heartbeat runs out.
+type BallistaState = SchedulerState<LogicalPlanNode, PhysicalPlanNode>;
+
+/// Sends tasks over the connection that Ballista's executor manager keeps per executor, and tells each task its partition. A launch that fails
+/// makes Ballista remove the executor at once, so a dead one is noticed before its heartbeat runs out.
 pub(super) struct Launcher {
     gateway_endpoint: String,
+    // Set when Ballista, which owns this launcher, has been made.
+    state: OnceLock<Weak<BallistaState>>,
 }
 
 impl Launcher {
     pub(super) fn new(gateway_endpoint: String) -> Self {
-        Self { gateway_endpoint }
+        Self { gateway_endpoint, state: OnceLock::new() }
     }
+
+    pub(super) fn attach(&self, state: &Arc<BallistaState>) {
+        // Attached once, by the pool that made it.
+        let _ = self.state.set(Arc::downgrade(state));
+    }
+
+    /// Puts the partitions that each task computes in the place of Ballista's "global output partitions", which for a hash stage are the numbers
+    /// of all buckets: our executors commit a map output under the partition. Tasks of jobs that have ended are left out.
+    async fn with_partitions(&self, tasks: Vec<MultiTaskDefinition>) -> (Vec<MultiTaskDefinition>, HashSet<JobId>) {
+        let jobs = self.state.get().and_then(Weak::upgrade).map(|state| state.task_manager.get_running_job_cache());
+        let (mut kept, mut refused) = (vec![], HashSet::new());
+        for mut task in tasks {
+            let job = JobId::new(&task.job_id);
+            let Some(running) = jobs.as_ref().and_then(|jobs| jobs.get(&job)) else { continue };
+            if fill(&mut task, running).await {
+                kept.push(task);
+            } else {
+                tracing::error!(job = %job, stage = task.stage_id, "a task is launched that its stage does not know");
+                refused.insert(job);
+            }
+        }
+        (kept, refused)
+    }
+}
+
+async fn fill(tasks: &mut MultiTaskDefinition, job: &JobInfoCache) -> bool {
+    let graph = job.execution_graph.read().await;
+    let Some(ExecutionStage::Running(stage)) = graph.stages().get(&(tasks.stage_id as usize)) else { return false };
+    tasks.task_ids.iter_mut().all(|task| match stage.task_infos.get(task.task_id as usize) {
+        Some(info) => {
+            task.global_output_partition_ids = info.global_input_partition_ids.iter().map(|p| *p as u32).collect();
+            true
+        }
+        None => false,
+    })
 }
 
 #[async_trait::async_trait]
@@ -29,7 +77,12 @@ impl TaskLauncher for Launcher {
         tasks: Vec<MultiTaskDefinition>,
         executor_manager: &ExecutorManager,
     ) -> Result<HashSet<JobId>> {
-        tracing::debug!(executor = %executor.id, stages = tasks.len(), "launching tasks");
-        executor_manager.launch_multi_task(&executor.id, tasks, self.gateway_endpoint.clone()).await
+        let (tasks, mut refused) = self.with_partitions(tasks).await;
+        tracing::debug!(executor = %executor.id, tasks = tasks.len(), "launching tasks");
+        if !tasks.is_empty() {
+            let endpoint = self.gateway_endpoint.clone();
+            refused.extend(executor_manager.launch_multi_task(&executor.id, tasks, endpoint).await?);
+        }
+        Ok(refused)
     }
 }

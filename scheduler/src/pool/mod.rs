@@ -12,7 +12,7 @@ use ballista_scheduler::{
     config::SchedulerConfig,
     metrics::NoopMetricsCollector,
     scheduler_server::SchedulerServer,
-    state::execution_stage::ExecutionStage,
+    state::{execution_stage::ExecutionStage, task_manager::TaskLauncher},
 };
 use cne_task::{CometCodec, GRPC_MESSAGE_BYTES, session_config};
 use datafusion::{physical_plan::ExecutionPlan, prelude::SessionContext};
@@ -109,14 +109,16 @@ impl Pool {
             Arc::new(ballista_core::serde::BallistaLogicalExtensionCodec::default()),
             Arc::new(CometCodec::default()),
         );
+        let launcher = Arc::new(launch::Launcher::new(options.gateway_endpoint.clone()));
         let mut ballista = BallistaScheduler::new_with_task_launcher(
             options.gateway_endpoint.clone(),
             state,
             codec,
             config,
             Arc::new(NoopMetricsCollector::default()),
-            Arc::new(launch::Launcher::new(options.gateway_endpoint.clone())),
+            Arc::clone(&launcher) as Arc<dyn TaskLauncher>,
         );
+        launcher.attach(&ballista.state);
         ballista.init().await?;
         Ok(Self { ballista, cluster })
     }
