@@ -63,7 +63,7 @@ pub(super) fn build(request: &QueryRequest, blocks: &[Validated], counts: &Count
     let body = builder.stage(root)?;
     let schema = body.schema();
     let partitions = body.properties().partitioning.partition_count() as u32;
-    let plan: Plan = Arc::new(ExchangeExec::whole(body).map_err(|e| builder.failed(root, &e))?);
+    let plan: Plan = Arc::new(ExchangeExec::whole(body));
     let final_stage = builder.stages as u32 + 1;
     verify(&plan, final_stage)?;
     Ok(Planned { plan, schema, partitions, final_stage })
@@ -179,7 +179,7 @@ impl Builder<'_> {
         let schema = body.schema();
         self.stages += 1;
         self.planned.insert(key, (self.stages, SchemaRef::clone(&schema)));
-        let mapped = Arc::new(ExchangeExec::new(node, body).map_err(|e| self.failed(producer, &e))?);
+        let mapped = Arc::new(ExchangeExec::new(node, body));
         let cut = RepartitionExec::try_new(mapped, label(&schema, buckets)).map_err(|e| self.failed(producer, &e))?;
         Ok(Arc::new(cut))
     }

@@ -1,0 +1,245 @@
+//! One task of a stage: reads committed map outputs, runs the stage's plan, distributes the rows, commits.
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ballista_core::JobId;
+use ballista_core::execution_plans::{ShuffleWriterExec, SortShuffleWriterExec};
+use ballista_core::serde::protobuf::ShuffleWritePartition;
+use ballista_executor::execution_engine::{ExecutionEngine, QueryStageExecutor};
+use cne_fragment::{FragmentError, TaskCancellation};
+use cne_proto::v1::{ExchangeNode, Whole, exchange_node::Distribution};
+use cne_storage::{Committed, MapOutputId, ShuffleStore, TaskAttempt, WriterOptions};
+use cne_task::{ExchangeExec, TaskIdentity, TaskScope};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::MemoryLimit;
+use datafusion::physical_plan::metrics::MetricsSet;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::SessionConfig;
+use futures::{FutureExt, StreamExt};
+use tokio_util::sync::CancellationToken;
+
+use crate::cancel::Cancellable;
+use crate::distribute::Distributor;
+use crate::reader::{inputs_read, replace_readers};
+use crate::{Totals, failure};
+
+/// Runs the stages of Ballista's plans with our own readers and writers. What Ballista's writer nodes say about the distribution of rows is
+/// only the mark by which it cuts stages; the [`ExchangeExec`] below says what happens.
+#[derive(Debug)]
+pub struct Engine {
+    store: ShuffleStore,
+    executor_id: String,
+    writer: WriterOptions,
+    totals: Arc<Totals>,
+}
+
+impl Engine {
+    /// Reads and commits map outputs in `store`; commit records name `executor_id`. `writer` holds the upper limits of a writer's memory.
+    pub fn new(store: ShuffleStore, executor_id: String, writer: WriterOptions, totals: Arc<Totals>) -> Self {
+        Self { store, executor_id, writer, totals }
+    }
+}
+
+impl ExecutionEngine for Engine {
+    fn create_query_stage_exec(
+        &self,
+        job_id: JobId,
+        stage_id: usize,
+        _task_id: usize,
+        global_output_partition_ids: Vec<usize>,
+        plan: Arc<dyn ExecutionPlan>,
+        _work_dir: &str,
+        _config: &SessionConfig,
+    ) -> Result<Arc<dyn QueryStageExecutor>> {
+        let malformed = |what: String| DataFusionError::from(FragmentError::Malformed(what));
+        let passes_through = if plan.is::<ShuffleWriterExec>() {
+            true
+        } else if plan.is::<SortShuffleWriterExec>() {
+            false
+        } else {
+            return Err(malformed(format!("a stage whose root is {}", plan.name())));
+        };
+        let top = plan.children().first().map(|child| Arc::clone(child));
+        let top = top.ok_or_else(|| malformed("a stage without a plan".into()))?;
+        let (node, body) = match top.downcast_ref::<ExchangeExec>() {
+            Some(exchange) => (exchange.node().clone(), Arc::clone(exchange.child())),
+            None if passes_through => (whole(), top),
+            None => return Err(malformed("a stage that does not say how its rows are distributed".into())),
+        };
+        if passes_through && node.num_buckets != 1 {
+            return Err(malformed(format!("a result with {} buckets", node.num_buckets)));
+        }
+        let partitions = global_output_partition_ids.into_iter().map(narrow).collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(Stage {
+            store: self.store.clone(),
+            executor_id: self.executor_id.clone(),
+            writer: self.writer,
+            totals: Arc::clone(&self.totals),
+            job_id: job_id.to_string(),
+            stage_id: narrow(stage_id)?,
+            partitions,
+            passes_through,
+            node,
+            body: replace_readers(body, &self.store)?,
+        }))
+    }
+}
+
+fn whole() -> ExchangeNode {
+    ExchangeNode { num_buckets: 1, distribution: Some(Distribution::Whole(Whole {})) }
+}
+
+fn narrow(number: usize) -> Result<u32> {
+    u32::try_from(number).map_err(|error| DataFusionError::External(Box::new(error)))
+}
+
+/// The task's part of a stage: usually one partition.
+struct Stage {
+    store: ShuffleStore,
+    executor_id: String,
+    writer: WriterOptions,
+    totals: Arc<Totals>,
+    job_id: String,
+    stage_id: u32,
+    /// Partition i of `body` is this partition of the stage.
+    partitions: Vec<u32>,
+    passes_through: bool,
+    node: ExchangeNode,
+    body: Arc<dyn ExecutionPlan>,
+}
+
+impl Stage {
+    /// Runs one partition and commits its rows.
+    async fn run(&self, local: usize, partition: u32, context: &Arc<TaskContext>, task: &TaskIdentity) -> Result<Committed> {
+        let cancel = CancellationToken::new();
+        // Dropping this future (Ballista's way to abort a task) stops whatever was spawned for it.
+        let _guard = cancel.clone().drop_guard();
+        let context = scoped(context, &cancel, task, partition);
+        let rows = self.body.execute(local, Arc::clone(&context))?;
+        let mut rows = Cancellable::wrap(rows, cancel);
+        let mut distributor = Distributor::plan(&self.node, self.body.as_ref(), partition)?;
+        let attempt = TaskAttempt {
+            stage_attempt: task.stage_attempt,
+            task_attempt: task.task_attempt,
+            executor_id: self.executor_id.clone(),
+        };
+        let id = MapOutputId::new(self.job_id.as_str(), self.stage_id, partition);
+        let buckets = self.node.num_buckets.max(1) as usize;
+        let options = self.options(&context);
+        let mut writer = self.store.writer(id, attempt, self.body.schema(), buckets, &context, options)?;
+        let mut scratch = vec![];
+        while let Some(batch) = rows.next().await {
+            distributor.write(&mut writer, batch?, &mut scratch).await?;
+        }
+        drop(rows);
+        Ok(writer.finish(inputs_read(&self.body).await?).await?)
+    }
+
+    fn options(&self, context: &TaskContext) -> WriterOptions {
+        let most = self.writer;
+        let (gather_bytes, encoded_bytes) = match context.runtime_env().memory_pool.memory_limit() {
+            MemoryLimit::Finite(limit) => (most.gather_bytes.min(limit / 8), most.encoded_bytes.min(limit / 2)),
+            _ => (most.gather_bytes, most.encoded_bytes),
+        };
+        WriterOptions { batch_size: context.session_config().batch_size(), gather_bytes, encoded_bytes, ..most }
+    }
+
+    /// What Ballista is told of a committed output: the winner's, whoever that is.
+    fn written(&self, committed: &Committed, partition: u32, into: &mut Vec<ShuffleWritePartition>) {
+        for (bucket, range) in committed.stored.record.buckets.iter().enumerate() {
+            // A reader needs no location to read nothing, but a result partition has to be there.
+            if range.rows == 0 && !self.passes_through {
+                continue;
+            }
+            into.push(ShuffleWritePartition {
+                partition_id: if self.passes_through { u64::from(partition) } else { bucket as u64 },
+                num_batches: u64::from(range.batches),
+                num_rows: range.rows,
+                num_bytes: range.length.max(1),
+                file_id: Some(u64::from(partition)),
+                is_sort_shuffle: !self.passes_through,
+            });
+        }
+    }
+}
+
+/// The task's context with what its operators need to stop in time.
+fn scoped(context: &TaskContext, cancel: &CancellationToken, task: &TaskIdentity, partition: u32) -> Arc<TaskContext> {
+    let scope = TaskScope { cancel: cancel.clone(), identity: task.clone(), partition };
+    let config = context.session_config().clone();
+    let config = config.with_extension(Arc::new(scope)).with_extension(Arc::new(TaskCancellation(cancel.clone())));
+    Arc::new(TaskContext::new(
+        context.task_id(),
+        context.session_id(),
+        config,
+        context.scalar_functions().clone(),
+        context.higher_order_functions().clone(),
+        context.aggregate_functions().clone(),
+        context.window_functions().clone(),
+        context.runtime_env(),
+    ))
+}
+
+#[async_trait::async_trait]
+impl QueryStageExecutor for Stage {
+    async fn execute_query_stage(&self, _task_id: usize, context: Arc<TaskContext>) -> Result<Vec<ShuffleWritePartition>> {
+        let task = TaskIdentity::of(&context)
+            .ok_or_else(|| DataFusionError::from(FragmentError::Malformed("a task without a name".into())))?;
+        let _running = self.totals.task();
+        let mut written = vec![];
+        for (local, partition) in self.partitions.iter().copied().enumerate() {
+            let started = Instant::now();
+            let run = AssertUnwindSafe(self.run(local, partition, &context, &task)).catch_unwind().await;
+            let (job, stage, attempt) = (self.job_id.as_str(), self.stage_id, task.task_attempt);
+            let ms = started.elapsed().as_millis() as u64;
+            let error = match run {
+                Ok(Ok(committed)) => {
+                    let record = &committed.stored.record;
+                    let (rows, bytes) = (record.rows, record.bytes);
+                    tracing::info!(job, stage, partition, attempt, rows, bytes, ms, won = committed.won, "task done");
+                    self.totals.succeeded(rows, bytes);
+                    self.written(&committed, partition, &mut written);
+                    continue;
+                }
+                Ok(Err(error)) => {
+                    tracing::warn!(job, stage, partition, attempt, ms, %error, "task failed");
+                    failure::to_ballista(&error, &task, partition)
+                }
+                Err(panic) => {
+                    tracing::error!(job, stage, partition, attempt, ms, "task panicked");
+                    failure::of_panic(panic.as_ref(), &task, partition)
+                }
+            };
+            self.totals.failed();
+            return Err(error);
+        }
+        Ok(written)
+    }
+
+    /// None: vectors of different length in one stage would make Ballista drop a whole batch of statuses.
+    fn collect_plan_metrics(&self) -> Vec<MetricsSet> {
+        vec![]
+    }
+}
+
+impl fmt::Debug for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stage")
+            .field("job_id", &self.job_id)
+            .field("stage_id", &self.stage_id)
+            .field("partitions", &self.partitions)
+            .field("node", &self.node)
+            .field("body", &self.body)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "job {}, stage {}, partitions {:?}", self.job_id, self.stage_id, self.partitions)
+    }
+}

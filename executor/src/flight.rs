@@ -1,0 +1,190 @@
+//! Serves committed results: `DoGet` by signed ticket, and a few actions.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arrow_flight::encode::FlightDataEncoderBuilder;
+use arrow_flight::error::FlightError;
+use arrow_flight::flight_service_server::FlightService;
+use arrow_flight::{
+    Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightInfo, HandshakeRequest, HandshakeResponse, PollInfo,
+    PutResult, SchemaResult, Ticket,
+};
+use cne_proto::v1::ErrorDetail;
+use cne_storage::{MapOutputId, ShuffleStore, StoreError};
+use cne_task::codes::{self, Code};
+use cne_task::ticket::{TicketError, TicketKeys};
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
+use prost::Message;
+use serde_json::json;
+use tonic::metadata::{BinaryMetadataValue, MetadataMap};
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::Totals;
+
+/// Reports what the executor is doing, as JSON.
+pub const HEALTH: &str = "comet.health";
+/// Deletes the stored outputs of a job. The body is a signed ticket for that job, so that only the scheduler can ask for it.
+pub const DELETE_JOB: &str = "comet.delete-job";
+
+/// The Flight service of an executor.
+#[derive(Clone)]
+pub struct ResultService {
+    store: ShuffleStore,
+    keys: Arc<TicketKeys>,
+    pool_name: String,
+    executor_id: String,
+    task_slots: usize,
+    totals: Arc<Totals>,
+}
+
+impl ResultService {
+    /// Serves what is in `store` to holders of tickets that `keys` have signed for `pool_name`.
+    pub fn new(
+        store: ShuffleStore,
+        keys: Arc<TicketKeys>,
+        pool_name: String,
+        executor_id: String,
+        task_slots: usize,
+        totals: Arc<Totals>,
+    ) -> Self {
+        Self { store, keys, pool_name, executor_id, task_slots, totals }
+    }
+
+    fn ticket(&self, bytes: &[u8]) -> Result<cne_proto::v1::ResultTicket, Status> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        self.keys.verify(bytes, &self.pool_name, now).map_err(|error| {
+            let code = match error {
+                TicketError::Expired { .. } => codes::TICKET_EXPIRED,
+                TicketError::WrongAudience { .. } => codes::TICKET_FOREIGN,
+                _ => codes::TICKET_FORGED,
+            };
+            status(tonic::Code::Unauthenticated, code, &error.to_string(), "")
+        })
+    }
+}
+
+/// A status with the typed error in its trailer.
+fn status(kind: tonic::Code, code: Code, message: &str, query_id: &str) -> Status {
+    let detail = ErrorDetail {
+        code: code.code.to_string(),
+        message: message.to_string(),
+        retryable: code.retryable,
+        query_id: query_id.to_string(),
+        ..Default::default()
+    };
+    let mut metadata = MetadataMap::new();
+    metadata.insert_bin("cne-error-bin", BinaryMetadataValue::from_bytes(&detail.encode_to_vec()));
+    Status::with_metadata(kind, format!("{}: {message}", code.code), metadata)
+}
+
+fn store_status(error: &StoreError, query_id: &str) -> Status {
+    let (kind, code) = if error.is_lost_output() {
+        (tonic::Code::NotFound, codes::RESULT_GONE)
+    } else if error.retryable() {
+        (tonic::Code::Unavailable, codes::STORAGE)
+    } else {
+        (tonic::Code::DataLoss, codes::STORAGE)
+    };
+    status(kind, code, &error.to_string(), query_id)
+}
+
+fn not_served(what: &str) -> Status {
+    let text = format!("{what} is not served by an executor (it serves DoGet and DoAction; queries go to the scheduler)");
+    status(tonic::Code::Unimplemented, codes::NOT_SERVED, &text, "")
+}
+
+fn one(body: Vec<u8>) -> Response<BoxStream<'static, Result<arrow_flight::Result, Status>>> {
+    let answer = arrow_flight::Result { body: body.into() };
+    Response::new(futures::stream::once(async { Ok(answer) }).boxed())
+}
+
+#[tonic::async_trait]
+impl FlightService for ResultService {
+    type HandshakeStream = BoxStream<'static, Result<HandshakeResponse, Status>>;
+    type ListFlightsStream = BoxStream<'static, Result<FlightInfo, Status>>;
+    type DoGetStream = BoxStream<'static, Result<FlightData, Status>>;
+    type DoPutStream = BoxStream<'static, Result<PutResult, Status>>;
+    type DoActionStream = BoxStream<'static, Result<arrow_flight::Result, Status>>;
+    type ListActionsStream = BoxStream<'static, Result<ActionType, Status>>;
+    type DoExchangeStream = BoxStream<'static, Result<FlightData, Status>>;
+
+    async fn do_get(&self, request: Request<Ticket>) -> Result<Response<Self::DoGetStream>, Status> {
+        let ticket = self.ticket(&request.into_inner().ticket)?;
+        let id = MapOutputId::new(ticket.job_id, ticket.stage_id, ticket.partition);
+        let query_id = ticket.query_id;
+        let rows = self.store.read(&id, 0).await.map_err(|error| store_status(&error, &query_id))?;
+        let schema = rows.schema();
+        let rows = rows.map_err(move |error| {
+            let status = match StoreError::find(&error) {
+                Some(error) => store_status(error, &query_id),
+                None => status(tonic::Code::Internal, codes::STORAGE, &error.to_string(), &query_id),
+            };
+            FlightError::Tonic(Box::new(status))
+        });
+        let data = FlightDataEncoderBuilder::new().with_schema(schema).build(rows);
+        let data = data.map_err(|error| match error {
+            FlightError::Tonic(status) => *status,
+            other => status(tonic::Code::Internal, codes::RESULT_TOO_LARGE, &other.to_string(), ""),
+        });
+        Ok(Response::new(data.boxed()))
+    }
+
+    async fn do_action(&self, request: Request<Action>) -> Result<Response<Self::DoActionStream>, Status> {
+        let action = request.into_inner();
+        match action.r#type.as_str() {
+            HEALTH => {
+                let mut health = self.totals.to_json();
+                health["executor_id"] = json!(self.executor_id);
+                health["task_slots"] = json!(self.task_slots);
+                health["pool"] = json!(self.pool_name);
+                Ok(one(health.to_string().into_bytes()))
+            }
+            DELETE_JOB => {
+                let job_id = self.ticket(&action.body)?.job_id;
+                let deleted = self.store.delete_job(&job_id).await.map_err(|error| store_status(&error, ""))?;
+                tracing::info!(job = %job_id, deleted, "stored outputs deleted");
+                Ok(one(json!({ "deleted": deleted }).to_string().into_bytes()))
+            }
+            other => Err(not_served(&format!("the action {other:?}"))),
+        }
+    }
+
+    async fn list_actions(&self, _: Request<Empty>) -> Result<Response<Self::ListActionsStream>, Status> {
+        let action = |name: &str, text: &str| Ok(ActionType { r#type: name.to_string(), description: text.to_string() });
+        let actions = [
+            action(HEALTH, "What the executor is doing, as JSON."),
+            action(DELETE_JOB, "Deletes the stored outputs of a job (signed by the scheduler)."),
+        ];
+        Ok(Response::new(futures::stream::iter(actions).boxed()))
+    }
+
+    async fn handshake(&self, _: Request<Streaming<HandshakeRequest>>) -> Result<Response<Self::HandshakeStream>, Status> {
+        Err(not_served("Handshake"))
+    }
+
+    async fn list_flights(&self, _: Request<Criteria>) -> Result<Response<Self::ListFlightsStream>, Status> {
+        Err(not_served("ListFlights"))
+    }
+
+    async fn get_flight_info(&self, _: Request<FlightDescriptor>) -> Result<Response<FlightInfo>, Status> {
+        Err(not_served("GetFlightInfo"))
+    }
+
+    async fn poll_flight_info(&self, _: Request<FlightDescriptor>) -> Result<Response<PollInfo>, Status> {
+        Err(not_served("PollFlightInfo"))
+    }
+
+    async fn get_schema(&self, _: Request<FlightDescriptor>) -> Result<Response<SchemaResult>, Status> {
+        Err(not_served("GetSchema"))
+    }
+
+    async fn do_put(&self, _: Request<Streaming<FlightData>>) -> Result<Response<Self::DoPutStream>, Status> {
+        Err(not_served("DoPut"))
+    }
+
+    async fn do_exchange(&self, _: Request<Streaming<FlightData>>) -> Result<Response<Self::DoExchangeStream>, Status> {
+        Err(not_served("DoExchange"))
+    }
+}

@@ -1,0 +1,87 @@
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use cne_settings::{ExecutorSettings, ShuffleCompression};
+use cne_storage::Compression;
+use cne_task::ticket::{KeyError, TicketKeys};
+
+/// What an executor needs to know; see `ExecutorSettings` for where it comes from.
+#[derive(Debug)]
+pub struct Options {
+    /// Address of the Flight service; port 0 takes a free one.
+    pub flight_host: String,
+    /// Port of the Flight service.
+    pub flight_port: u16,
+    /// Address of the task service; port 0 takes a free one.
+    pub grpc_host: IpAddr,
+    /// Port of the task service.
+    pub grpc_port: u16,
+    /// Name or address under which the others reach this executor.
+    pub host: String,
+    /// The scheduler's address for executors.
+    pub scheduler_host: String,
+    /// Its port.
+    pub scheduler_port: u16,
+    /// Audience of the tickets that are served.
+    pub pool_name: String,
+    /// Keys of the tickets.
+    pub ticket_keys: TicketKeys,
+    /// Where outputs of tasks go.
+    pub storage_url: String,
+    /// Directories below which `file:` tables may be read.
+    pub file_roots: Vec<PathBuf>,
+    /// Directory for spilled data; a temporary one when `None`.
+    pub work_dir: Option<PathBuf>,
+    /// Tasks at the same time.
+    pub task_slots: usize,
+    /// Memory of all tasks together, in bytes.
+    pub memory_bytes: usize,
+    /// Most bytes spilled, all tasks together.
+    pub spill_quota: u64,
+    /// Compression of the outputs.
+    pub compression: Compression,
+}
+
+/// A setting that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OptionsError {
+    /// `CNE_TICKET_KEY` does not hold keys.
+    #[error("CNE_TICKET_KEY is not usable")]
+    TicketKey(#[from] KeyError),
+    /// The address to listen on has to be an IP address.
+    #[error("CNE_EXECUTOR_GRPC_ADDRESS {0:?} is not an IP address with a port")]
+    Address(String),
+}
+
+impl Options {
+    /// Takes the options from the settings.
+    ///
+    /// # Errors
+    /// Unusable ticket keys; a host name where an IP address is needed.
+    pub fn from_settings(settings: &ExecutorSettings) -> Result<Self, OptionsError> {
+        let grpc_host = settings.grpc_address.host.trim_matches(['[', ']']);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self {
+            flight_host: settings.flight_address.host.clone(),
+            flight_port: settings.flight_address.port,
+            grpc_host: grpc_host.parse().map_err(|_| OptionsError::Address(settings.grpc_address.to_string()))?,
+            grpc_port: settings.grpc_address.port,
+            host: settings.host.clone(),
+            scheduler_host: settings.scheduler_address.host.clone(),
+            scheduler_port: settings.scheduler_address.port,
+            pool_name: settings.pool_name.clone(),
+            ticket_keys: TicketKeys::parse(settings.ticket_key.expose())?,
+            storage_url: settings.storage_url.clone(),
+            file_roots: settings.file_roots.iter().map(PathBuf::from).collect(),
+            work_dir: settings.work_dir.clone(),
+            task_slots: settings.task_slots.map_or(cores, usize::from),
+            memory_bytes: settings.memory_bytes.to_usize(),
+            spill_quota: settings.spill_quota.0,
+            compression: match settings.shuffle_compression {
+                ShuffleCompression::None => Compression::None,
+                ShuffleCompression::Lz4 => Compression::Lz4,
+                ShuffleCompression::Zstd => Compression::Zstd,
+            },
+        })
+    }
+}

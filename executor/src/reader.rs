@@ -1,0 +1,164 @@
+use std::fmt;
+use std::sync::Arc;
+
+use ballista_core::execution_plans::ShuffleReaderExec;
+use cne_proto::v1::{CommitInput, MapOutputInput, commit_input::Input};
+use cne_storage::{MapOutputId, ShuffleStore};
+use cne_task::TaskScope;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use futures::StreamExt;
+
+use crate::cancel::Cancellable;
+
+/// One bucket of the outputs of one stage.
+#[derive(Debug, Clone)]
+struct Source {
+    bucket: u32,
+    outputs: Vec<MapOutputId>,
+}
+
+/// Reads committed map outputs, in ascending order of their map partitions, each once: a retry sees its input in the same order.
+#[derive(Debug)]
+pub(crate) struct MapOutputsExec {
+    store: ShuffleStore,
+    /// Per partition of this node.
+    sources: Vec<Source>,
+    /// Whether partition 0 is all of them, one after the other.
+    joined: bool,
+    broadcast: bool,
+    properties: Arc<PlanProperties>,
+}
+
+impl MapOutputsExec {
+    fn of(reader: &ShuffleReaderExec, store: &ShuffleStore) -> Result<Self> {
+        let sources = reader.partition.iter().map(|locations| {
+            let mut bucket = 0;
+            let mut outputs = Vec::with_capacity(locations.len());
+            for location in locations {
+                let id = &location.partition_id;
+                let map_partition = location.file_id.and_then(|file| u32::try_from(file).ok());
+                let (Some(map_partition), Ok(stage)) = (map_partition, u32::try_from(id.stage_id)) else {
+                    return Err(DataFusionError::Internal(format!("a location without a map partition: {location:?}")));
+                };
+                bucket = u32::try_from(id.partition_id).unwrap_or(u32::MAX);
+                outputs.push(MapOutputId::new(id.job_id.to_string(), stage, map_partition));
+            }
+            outputs.sort_unstable();
+            outputs.dedup();
+            Ok(Source { bucket, outputs })
+        });
+        Ok(Self {
+            store: store.clone(),
+            sources: sources.collect::<Result<_>>()?,
+            joined: false,
+            broadcast: reader.broadcast,
+            properties: Arc::clone(reader.properties()),
+        })
+    }
+}
+
+/// Replaces every reader of Ballista's in `plan` by one of ours.
+pub(crate) fn replace_readers(plan: Arc<dyn ExecutionPlan>, store: &ShuffleStore) -> Result<Arc<dyn ExecutionPlan>> {
+    let replaced = plan.transform_down(|node| {
+        let ours: Arc<dyn ExecutionPlan> = if let Some(reader) = node.downcast_ref::<ShuffleReaderExec>() {
+            Arc::new(MapOutputsExec::of(reader, store)?)
+        } else if let Some(merge) = node.downcast_ref::<CoalescePartitionsExec>()
+            && let Some(reader) = merge.input().downcast_ref::<ShuffleReaderExec>()
+        {
+            // Theirs takes batches as they come.
+            let reader = MapOutputsExec::of(reader, store)?;
+            Arc::new(MapOutputsExec { joined: true, properties: Arc::clone(merge.properties()), ..reader })
+        } else {
+            return Ok(Transformed::no(node));
+        };
+        Ok(Transformed::yes(ours))
+    })?;
+    Ok(replaced.data)
+}
+
+/// What the readers in `plan` read, for the commit record. The records are cached: the rows were read through them.
+pub(crate) async fn inputs_read(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<CommitInput>> {
+    let mut outputs = vec![];
+    let mut store = None;
+    plan.apply(|node| {
+        if let Some(reader) = node.downcast_ref::<MapOutputsExec>() {
+            store = Some(reader.store.clone());
+            outputs.extend(reader.sources.iter().flat_map(|source| source.outputs.iter().cloned()));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    let Some(store) = store else { return Ok(vec![]) };
+    outputs.sort_unstable();
+    outputs.dedup();
+    let mut inputs = Vec::with_capacity(outputs.len());
+    for id in &outputs {
+        // One that is gone was not read: a limit was reached before.
+        let Ok(stored) = store.record(id).await else { continue };
+        let record = &stored.record;
+        inputs.push(CommitInput {
+            input: Some(Input::MapOutput(MapOutputInput {
+                stage_id: record.stage_id,
+                map_partition: record.map_partition,
+                stage_attempt: record.stage_attempt,
+                task_attempt: record.task_attempt,
+                commit_checksum: stored.checksum,
+            })),
+        });
+    }
+    Ok(inputs)
+}
+
+impl DisplayAs for MapOutputsExec {
+    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outputs: usize = self.sources.iter().map(|source| source.outputs.len()).sum();
+        write!(f, "MapOutputsExec: partitions={}, outputs={outputs}", self.sources.len())
+    }
+}
+
+impl ExecutionPlan for MapOutputsExec {
+    fn name(&self) -> &str {
+        "MapOutputsExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![]
+    }
+
+    fn apply_expressions(
+        &self,
+        _visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(self: Arc<Self>, _children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let sources = match (self.joined, self.broadcast) {
+            (true, _) => self.sources.clone(),
+            (false, true) => self.sources.first().cloned().into_iter().collect(),
+            // An input that has no rows at all has no locations either.
+            (false, false) => self.sources.get(partition).cloned().into_iter().collect(),
+        };
+        let (store, schema) = (self.store.clone(), self.schema());
+        let rows = futures::stream::iter(sources)
+            .flat_map(move |source| store.read_ordered(source.outputs, source.bucket, Arc::clone(&schema)));
+        let rows = Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows));
+        Ok(match TaskScope::of(context.session_config()) {
+            Some(scope) => Cancellable::wrap(rows, scope.cancel.clone()),
+            None => rows,
+        })
+    }
+}

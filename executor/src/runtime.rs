@@ -1,0 +1,48 @@
+//! What each task gets: its share of the memory, spill files below a quota, and the object stores it may read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ballista_core::RuntimeProducer;
+use ballista_executor::runtime_cache::{DefaultSessionRuntimeCache, SessionRuntimeCache};
+use cne_storage::ExecutorObjectStores;
+use datafusion::error::Result;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+
+use crate::Options;
+
+/// A task with less could not even hold a few batches.
+const MIN_TASK_MEMORY: usize = 16 << 20;
+
+/// What all tasks of the process share: object stores, spill directory with its quota, cache of Parquet footers. Memory is not bounded here.
+///
+/// # Errors
+/// When the spill directory cannot be made below `work_dir`.
+pub fn base_runtime(options: &Options, work_dir: &Path) -> Result<Arc<RuntimeEnv>> {
+    let spill = work_dir.join("spill");
+    std::fs::create_dir_all(&spill)?;
+    let disk = DiskManagerBuilder::default()
+        .with_mode(DiskManagerMode::Directories(vec![spill]))
+        .with_max_temp_directory_size(options.spill_quota);
+    RuntimeEnvBuilder::new()
+        .with_disk_manager_builder(disk)
+        .with_object_store_registry(Arc::new(ExecutorObjectStores::new(options.file_roots.clone())))
+        .build_arc()
+}
+
+/// Gives every session the shared runtime: nothing in it depends on the session.
+pub fn producer(base: Arc<RuntimeEnv>) -> RuntimeProducer {
+    Arc::new(move |_| Ok(Arc::clone(&base)))
+}
+
+/// The runtimes of tasks: the shared one with a memory pool of its own, a slot's share for each slot that the task holds.
+pub fn task_runtimes(base: Arc<RuntimeEnv>, options: &Options) -> Arc<dyn SessionRuntimeCache> {
+    let per_slot = (options.memory_bytes / options.task_slots.max(1)).max(MIN_TASK_MEMORY);
+    let pool = move |base: Arc<RuntimeEnv>, _: &_, slots: u32| {
+        let memory = per_slot.saturating_mul(slots.max(1) as usize);
+        RuntimeEnvBuilder::from_runtime_env(&base).with_memory_pool(Arc::new(FairSpillPool::new(memory))).build_arc()
+    };
+    Arc::new(DefaultSessionRuntimeCache::new(producer(base), Arc::new(pool), 0))
+}

@@ -1,0 +1,51 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+
+/// What this process has done since its start.
+#[derive(Debug, Default)]
+pub struct Totals {
+    running: AtomicU64,
+    succeeded: AtomicU64,
+    failed: AtomicU64,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Totals {
+    /// Counts a task as running until the guard is dropped.
+    pub(crate) fn task(&self) -> Running<'_> {
+        self.running.fetch_add(1, Ordering::Relaxed);
+        Running(self)
+    }
+
+    pub(crate) fn succeeded(&self, rows: u64, bytes: u64) {
+        self.succeeded.fetch_add(1, Ordering::Relaxed);
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn failed(&self) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// As `comet.health` reports them.
+    pub(crate) fn to_json(&self) -> Value {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        json!({
+            "tasks_running": get(&self.running),
+            "tasks_succeeded": get(&self.succeeded),
+            "tasks_failed": get(&self.failed),
+            "rows_produced": get(&self.rows),
+            "bytes_produced": get(&self.bytes),
+        })
+    }
+}
+
+pub(crate) struct Running<'a>(&'a Totals);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
