@@ -240,7 +240,7 @@ async fn every_wait_has_an_end() {
     let mut short = options();
     short.executor_wait = Duration::from_millis(600);
     short.poll_wait = Duration::from_millis(100);
-    short.client_timeout = Duration::from_millis(700);
+    short.client_timeout = Duration::from_millis(1500);
     let cluster = cluster(short).await;
     let any = || request(vec![rows(1), block(&scan(), vec![forward(0)])]);
     assert_eq!(detail(&cluster.run(&any()).await.unwrap_err()).code, "CNE-3003");
@@ -248,7 +248,7 @@ async fn every_wait_has_an_end() {
     let dead_line = cne_proto::v1::QueryRequest { deadline_ms: 400, ..any() };
     assert_eq!(detail(&cluster.run(&dead_line).await.unwrap_err()).code, "CNE-3002");
     let left = cluster.submit(&any()).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(1500)).await;
+    tokio::time::sleep(Duration::from_millis(3000)).await;
     let gone = cluster.client.clone().poll_flight_info(left.flight_descriptor.unwrap()).await.unwrap_err();
     assert_eq!(detail(&gone).code, "CNE-3004");
     while executor.cancelled.lock().len() < 2 {

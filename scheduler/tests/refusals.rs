@@ -6,7 +6,7 @@ mod common;
 use bytes::Bytes;
 use cne_proto::{
     decode::Limits,
-    spark_operator::{Operator, ShuffleWriter, operator::OpStruct},
+    spark_operator::{ShuffleWriter, operator::OpStruct},
     v1::{QueryRequest, ShuffleOrigin, stage::Kind},
 };
 use cne_scheduler::{
@@ -87,8 +87,9 @@ fn graphs_that_make_no_sense() {
         let twice = r.stages[1].inputs[0].clone();
         r.stages[1].inputs.push(twice);
     }));
-    let two = Operator { children: vec![scan(), scan()], ..scan() };
-    refused("CNE-1009", &["2 partitions", "3"], &graph(vec![rows(2), rows(3), block(&two, vec![forward(0), forward(1)])]));
+    // Both sides of a join have as many partitions as the join.
+    refused("CNE-1009", &["2 partitions", "3"], &graph(vec![rows(2), rows(3), block(&join(), vec![forward(0), forward(1)])]));
+    refused("CNE-1009", &["2 partitions", "5"], &graph(vec![rows(2), block(&join(), vec![forward(0), hash(0, 5, ShuffleOrigin::RepartitionByNum)])]));
     refused("CNE-1009", &["inline data"], &changed(|r| {
         let Some(Kind::InlineData(data)) = &mut r.stages[0].kind else { panic!() };
         data.partitions[1] = Bytes::from_static(b"no arrow");

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use cne_proto::{
     spark_expression::{
-        BoundReference, DataType as SparkType, Expr, data_type::DataTypeId, expr::ExprStruct,
+        BinaryExpr, BoundReference, DataType as SparkType, Expr, Literal, SortOrder, data_type::DataTypeId, expr::ExprStruct, literal,
     },
-    spark_operator::{NativeScan, NativeScanCommon, Operator, Projection, Scan, operator::OpStruct},
+    spark_operator::{Filter, HashJoin, NativeScan, NativeScanCommon, Operator, Projection, Scan, operator::OpStruct},
     spark_partitioning::{
         HashPartition, Partitioning, RangePartition, RoundRobinPartition, SinglePartition, partitioning::PartitioningStruct,
     },
@@ -87,6 +87,21 @@ pub fn project(child: Operator) -> Operator {
     operator(OpStruct::Projection(Projection { project_list: vec![column(0)] }), vec![child])
 }
 
+/// An inner join of two inputs on their only column.
+pub fn join() -> Operator {
+    let join = HashJoin { left_join_keys: vec![column(0)], right_join_keys: vec![column(0)], ..Default::default() };
+    operator(OpStruct::HashJoin(join), vec![scan(), scan()])
+}
+
+/// Rows whose column is greater than `value`.
+pub fn greater_than(value: i64, child: Operator) -> Operator {
+    let literal = Literal { value: Some(literal::Value::LongVal(value)), datatype: Some(long()), is_null: false };
+    let value = Expr { expr_struct: Some(ExprStruct::Literal(literal)), ..Default::default() };
+    let both = BinaryExpr { left: Some(Box::new(column(0))), right: Some(Box::new(value)) };
+    let predicate = Expr { expr_struct: Some(ExprStruct::Gt(Box::new(both))), ..Default::default() };
+    operator(OpStruct::Filter(Filter { predicate: Some(predicate), ..Default::default() }), vec![child])
+}
+
 pub fn union(inputs: Vec<StageInput>) -> Stage {
     stage("Union", inputs, Kind::Union(Union {}))
 }
@@ -155,7 +170,9 @@ pub fn single(producer: u32) -> StageInput {
 }
 
 pub fn range(producer: u32, num_partitions: i32) -> StageInput {
-    let partition = RangePartition { sort_orders: vec![column(0)], num_partitions, boundary_rows: vec![] };
+    let order = SortOrder { child: Some(Box::new(column(0))), ..Default::default() };
+    let key = Expr { expr_struct: Some(ExprStruct::SortOrder(Box::new(order))), ..Default::default() };
+    let partition = RangePartition { sort_orders: vec![key], num_partitions, boundary_rows: vec![] };
     shuffle(producer, PartitioningStruct::RangePartition(partition), ShuffleOrigin::EnsureRequirements)
 }
 
