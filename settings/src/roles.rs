@@ -34,7 +34,7 @@ settings! {
         /// How long a query waits while no executor is there; then it fails.
         pub executor_wait: Duration = "CNE_EXECUTOR_WAIT" default "60s";
         /// An executor that was not heard from for this long is taken for lost.
-        pub executor_timeout: Duration = "CNE_EXECUTOR_TIMEOUT" default "30s";
+        pub executor_timeout: Duration = "CNE_EXECUTOR_TIMEOUT" default "4s";
         /// Longest time that one poll of a driver is held until there is news.
         pub poll_wait: Duration = "CNE_POLL_WAIT" default "5s";
         /// Bytes of input that one task should get where the scheduler chooses the number of shuffle partitions.
