@@ -73,7 +73,12 @@ impl ExecutionEngine for Engine {
         if passes_through && node.num_buckets != 1 {
             return Err(malformed(format!("a result with {} buckets", node.num_buckets)));
         }
+        // As our launcher sets them: Ballista's own numbers are those of the buckets where a stage distributes by hash.
         let partitions = global_output_partition_ids.into_iter().map(narrow).collect::<Result<Vec<_>>>()?;
+        let planned = body.properties().partitioning.partition_count();
+        if partitions.len() != planned {
+            return Err(malformed(format!("a task of {} partitions whose plan has {planned}", partitions.len())));
+        }
         Ok(Arc::new(Stage {
             store: self.store.clone(),
             executor_id: self.executor_id.clone(),

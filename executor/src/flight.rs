@@ -22,6 +22,7 @@ use tonic::metadata::{BinaryMetadataValue, MetadataMap};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::Totals;
+use crate::client_types::{client_batch, client_schema};
 
 /// Reports what the executor is doing, as JSON.
 pub const HEALTH: &str = "comet.health";
@@ -115,13 +116,19 @@ impl FlightService for ResultService {
         let id = MapOutputId::new(ticket.job_id, ticket.stage_id, ticket.partition);
         let query_id = ticket.query_id;
         let rows = self.store.read(&id, 0).await.map_err(|error| store_status(&error, &query_id))?;
-        let schema = rows.schema();
-        let rows = rows.map_err(move |error| {
-            let status = match StoreError::find(&error) {
+        let unsendable = |text: &str| status(tonic::Code::Internal, codes::TASK_FAILED, &format!("the result cannot be sent: {text}"), &query_id);
+        let schema = client_schema(&rows.schema()).map_err(|found| unsendable(&found))?;
+        let sent = Arc::clone(&schema);
+        let rows = rows.map(move |batch| {
+            let batch = batch.map_err(|error| match StoreError::find(&error) {
                 Some(error) => store_status(error, &query_id),
                 None => status(tonic::Code::Internal, codes::STORAGE, &error.to_string(), &query_id),
-            };
-            FlightError::Tonic(Box::new(status))
+            });
+            let batch = batch.and_then(|batch| {
+                let cast = client_batch(batch, &sent);
+                cast.map_err(|error| status(tonic::Code::Internal, codes::TASK_FAILED, &error.to_string(), &query_id))
+            });
+            batch.map_err(|status| FlightError::Tonic(Box::new(status)))
         });
         let data = FlightDataEncoderBuilder::new().with_schema(schema).build(rows);
         let data = data.map_err(|error| match error {
@@ -139,6 +146,7 @@ impl FlightService for ResultService {
                 health["executor_id"] = json!(self.executor_id);
                 health["task_slots"] = json!(self.task_slots);
                 health["pool"] = json!(self.pool_name);
+                health["version"] = json!(env!("CARGO_PKG_VERSION"));
                 Ok(one(health.to_string().into_bytes()))
             }
             DELETE_JOB => {

@@ -3,17 +3,20 @@
 //! * [`engine`] is the execution engine that Ballista calls for each task: it replaces Ballista's shuffle readers and writers by ours.
 //! * [`flight`] serves committed results over Arrow Flight, by signed ticket.
 //! * [`runtime`] gives each task its memory, its spill files and the object stores it may read.
-//! * [`process`] puts them together: registration, heartbeats, drain.
+//! * `service` takes tasks from the scheduler, `link` reports to it; [`process`] puts everything together and drains it at the end.
 
 mod cancel;
+mod client_types;
 mod distribute;
 pub mod engine;
 mod failure;
 pub mod flight;
+mod link;
 pub mod options;
 pub mod process;
 mod reader;
 pub mod runtime;
+mod service;
 mod totals;
 
 pub use options::Options;

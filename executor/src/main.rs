@@ -1,7 +1,7 @@
 //! The `comet-executor` binary: settings, log, signals.
 
 use std::error::Error;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use cne_executor::Options;
@@ -33,7 +33,9 @@ fn run() -> Result<(), Failed> {
         Invocation::Run(settings) => settings,
         Invocation::Help(text) | Invocation::Version(text) => return Ok(std::io::stdout().write_all(text.as_bytes())?),
     };
-    tracing_subscriber::fmt().with_env_filter(settings.log_level.parse::<tracing_subscriber::EnvFilter>()?).init();
+    let filter = settings.log_level.parse::<tracing_subscriber::EnvFilter>()?;
+    // Colours are for people: scripts read the addresses out of the log.
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(std::io::stdout().is_terminal()).init();
     let options = Options::from_settings(&settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("comet-executor").build()?;
     runtime.block_on(async {

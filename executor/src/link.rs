@@ -1,0 +1,126 @@
+//! The executor's side of the conversation with the scheduler: heartbeats, ends of tasks, farewell. All of it outlives a scheduler that is
+//! away or was started again: a heartbeat carries the registration.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ballista_core::serde::protobuf::executor_status::Status as ExecutorState;
+use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use ballista_core::serde::protobuf::{
+    ExecutorRegistration, ExecutorStatus, ExecutorStoppedParams, HeartBeatParams, TaskStatus, UpdateTaskStatusParams,
+};
+use cne_task::GRPC_MESSAGE_BYTES;
+use tokio::sync::mpsc;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
+
+use crate::service::TaskService;
+
+const HEARTBEAT: Duration = Duration::from_secs(1);
+/// Longest wait for one answer.
+const ANSWER: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// Ends of tasks sent at once.
+const BATCH: usize = 256;
+/// Attempts to report ends that the scheduler itself refuses; a scheduler that is away is waited for.
+const REFUSALS: u32 = 5;
+
+/// The way to the scheduler. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Link {
+    scheduler: SchedulerGrpcClient<Channel>,
+    registration: Arc<ExecutorRegistration>,
+    draining: Arc<AtomicBool>,
+}
+
+impl Link {
+    /// Connects when it is first used, and again whenever the connection is lost.
+    ///
+    /// # Errors
+    /// When `address` is no URL.
+    pub(crate) fn new(address: String, registration: ExecutorRegistration) -> Result<Self, tonic::transport::Error> {
+        let endpoint = Endpoint::from_shared(address)?.connect_timeout(ANSWER).timeout(ANSWER).tcp_nodelay(true);
+        let scheduler = SchedulerGrpcClient::new(endpoint.connect_lazy())
+            .max_decoding_message_size(GRPC_MESSAGE_BYTES)
+            .max_encoding_message_size(GRPC_MESSAGE_BYTES);
+        Ok(Self { scheduler, registration: Arc::new(registration), draining: Arc::default() })
+    }
+
+    async fn beat(&self) -> Result<(), Status> {
+        let state = match self.draining.load(Ordering::Acquire) {
+            true => ExecutorState::Terminating(String::new()),
+            false => ExecutorState::Active(String::new()),
+        };
+        let params = HeartBeatParams {
+            executor_id: self.registration.id.clone(),
+            metrics: vec![],
+            status: Some(ExecutorStatus { status: Some(state) }),
+            metadata: Some(ExecutorRegistration::clone(&self.registration)),
+        };
+        self.scheduler.clone().heart_beat_from_executor(params).await.map(drop)
+    }
+
+    /// Registers and keeps the registration alive, for ever.
+    pub(crate) async fn heartbeats(self) {
+        let mut heard = None;
+        loop {
+            let answer = self.beat().await;
+            let ok = answer.is_ok();
+            // Changes only.
+            if heard != Some(ok) {
+                match answer {
+                    Ok(()) => tracing::info!(executor = %self.registration.id, "registered with the scheduler"),
+                    Err(error) => tracing::warn!(%error, "the scheduler does not answer; trying again"),
+                }
+                heard = Some(ok);
+            }
+            tokio::time::sleep(HEARTBEAT).await;
+        }
+    }
+
+    /// Reports the ends of tasks, each until the scheduler has confirmed it. The scheduler ignores what it has heard before.
+    pub(crate) async fn report(self, mut ends: mpsc::UnboundedReceiver<TaskStatus>, service: TaskService) {
+        let mut batch = vec![];
+        while ends.recv_many(&mut batch, BATCH).await > 0 {
+            let count = batch.len();
+            let params = UpdateTaskStatusParams {
+                executor_id: self.registration.id.clone(),
+                task_status: std::mem::take(&mut batch),
+            };
+            self.send(params).await;
+            service.confirmed(count);
+        }
+    }
+
+    async fn send(&self, params: UpdateTaskStatusParams) {
+        let (mut pause, mut refusals) = (FIRST_PAUSE, 0);
+        while let Err(error) = self.scheduler.clone().update_task_status(params.clone()).await {
+            let away = matches!(error.code(), Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown);
+            refusals += u32::from(!away);
+            if refusals == REFUSALS {
+                tracing::error!(%error, ends = params.task_status.len(), "the scheduler refuses the ends of tasks");
+                return;
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Asks for no further tasks; the next heartbeats repeat it.
+    pub(crate) async fn announce_drain(&self) {
+        self.draining.store(true, Ordering::Release);
+        if let Err(error) = self.beat().await {
+            tracing::warn!(%error, "the scheduler was not told of the drain");
+        }
+    }
+
+    /// Leaves the pool. Heartbeats have to have ended: one would register the executor again.
+    pub(crate) async fn farewell(&self) {
+        let params = ExecutorStoppedParams { executor_id: self.registration.id.clone(), reason: "drained".into() };
+        if let Err(error) = self.scheduler.clone().executor_stopped(params).await {
+            tracing::warn!(%error, "the scheduler was not told of the stop");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The task service: takes tasks from the scheduler, runs them, stops them, removes stored outputs.
+//!
+//! In the place of Ballista's own, which gives up when the scheduler is away for a few seconds, sends each status once, decodes plans on the
+//! threads that answer calls, and removes local files only.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ballista_core::error::BallistaError;
+use ballista_core::serde::protobuf::executor_grpc_server::ExecutorGrpc;
+use ballista_core::serde::protobuf::task_status::Status as TaskEnd;
+use ballista_core::serde::protobuf::{
+    CancelTasksParams, CancelTasksResult, FailedTask, LaunchMultiTaskParams, LaunchMultiTaskResult, LaunchTaskParams, LaunchTaskResult,
+    MultiTaskDefinition, RemoveJobDataParams, RemoveJobDataResult, StopExecutorParams, StopExecutorResult, SuccessfulTask, TaskStatus,
+};
+use ballista_core::serde::scheduler::from_proto::get_task_definition_vec;
+use ballista_core::serde::scheduler::{TaskDefinition, TaskKey};
+use ballista_core::serde::{BallistaCodec, BallistaLogicalExtensionCodec};
+use ballista_core::{RuntimeProducer, serde::protobuf::ShuffleWritePartition};
+use ballista_executor::execution_engine::ExecutionEngine;
+use ballista_executor::runtime_cache::SessionRuntimeCache;
+use cne_storage::ShuffleStore;
+use cne_task::{CometCodec, session_config};
+use datafusion::execution::TaskContext;
+use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
+use futures::future::{AbortHandle, AbortRegistration, Abortable};
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Response, Status};
+
+use crate::engine::Engine;
+use crate::failure;
+
+type Codec = BallistaCodec<LogicalPlanNode, PhysicalPlanNode>;
+
+/// The tasks of this executor. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct TaskService(Arc<Inner>);
+
+struct Inner {
+    executor_id: String,
+    engine: Engine,
+    store: ShuffleStore,
+    producer: RuntimeProducer,
+    runtimes: Arc<dyn SessionRuntimeCache>,
+    codec: Codec,
+    /// Threads for tasks, so that a busy operator does not keep calls and heartbeats waiting.
+    threads: tokio::runtime::Handle,
+    aborts: Mutex<HashMap<TaskKey, AbortHandle>>,
+    statuses: mpsc::UnboundedSender<TaskStatus>,
+    /// Tasks that were taken and whose end the scheduler has not confirmed.
+    open: watch::Sender<usize>,
+    closed: AtomicBool,
+    drain: CancellationToken,
+}
+
+/// What a [`TaskService`] is made of.
+pub(crate) struct Parts {
+    pub(crate) executor_id: String,
+    pub(crate) engine: Engine,
+    pub(crate) store: ShuffleStore,
+    pub(crate) producer: RuntimeProducer,
+    pub(crate) runtimes: Arc<dyn SessionRuntimeCache>,
+    pub(crate) threads: tokio::runtime::Handle,
+    pub(crate) drain: CancellationToken,
+}
+
+impl TaskService {
+    /// The service, and the ends of its tasks, to be reported.
+    pub(crate) fn new(parts: Parts) -> (Self, mpsc::UnboundedReceiver<TaskStatus>) {
+        let (statuses, ends) = mpsc::unbounded_channel();
+        let inner = Inner {
+            executor_id: parts.executor_id,
+            engine: parts.engine,
+            store: parts.store,
+            producer: parts.producer,
+            runtimes: parts.runtimes,
+            codec: BallistaCodec::new(Arc::new(BallistaLogicalExtensionCodec::default()), Arc::new(CometCodec::default())),
+            threads: parts.threads,
+            aborts: Mutex::default(),
+            statuses,
+            open: watch::Sender::new(0),
+            closed: AtomicBool::new(false),
+            drain: parts.drain,
+        };
+        (Self(Arc::new(inner)), ends)
+    }
+
+    /// Forgets tasks whose end the scheduler has confirmed.
+    pub(crate) fn confirmed(&self, count: usize) {
+        self.0.open.send_modify(|open| *open = open.saturating_sub(count));
+    }
+
+    /// Waits until no task is open.
+    pub(crate) async fn idle(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.0.open.subscribe().wait_for(|open| *open == 0).await;
+    }
+
+    /// Refuses every further task.
+    pub(crate) fn close(&self) {
+        self.0.closed.store(true, Ordering::Release);
+    }
+
+    fn launch(&self, tasks: MultiTaskDefinition) {
+        let registered: Vec<_> = tasks.task_ids.iter().map(|task| {
+            let (abort, registration) = AbortHandle::new_pair();
+            let key = TaskKey { job_id: tasks.job_id.clone().into(), stage_id: tasks.stage_id as usize, task_id: task.task_id as usize };
+            // Before the call is answered: a cancellation may follow at once.
+            self.0.aborts.lock().insert(key, abort);
+            registration
+        }).collect();
+        self.0.open.send_modify(|open| *open += registered.len());
+        let service = self.clone();
+        self.0.threads.spawn(async move {
+            // Decoding validates the block.
+            let (inner, definition) = (Arc::clone(&service.0), tasks.clone());
+            let decoded = tokio::task::spawn_blocking(move || inner.decode(definition)).await;
+            let error = match decoded {
+                Ok(Ok(decoded)) => {
+                    for (task, registration) in decoded.into_iter().zip(registered) {
+                        let service = service.clone();
+                        tokio::spawn(async move { service.run(task, registration).await });
+                    }
+                    return;
+                }
+                Ok(Err(error)) => failure::undecodable(&error, tasks.stage_id),
+                Err(error) => failure::undecodable(&error, tasks.stage_id),
+            };
+            tracing::error!(job = %tasks.job_id, stage = tasks.stage_id, %error, "tasks cannot be decoded");
+            let text = error.to_string();
+            for task in &tasks.task_ids {
+                let error = BallistaError::DataFusionError(Box::new(datafusion::error::DataFusionError::Execution(text.clone())));
+                let status = TaskStatus {
+                    task_id: task.task_id,
+                    job_id: tasks.job_id.clone(),
+                    stage_id: tasks.stage_id,
+                    stage_attempt_num: tasks.stage_attempt_num,
+                    launch_time: tasks.launch_time,
+                    ..Default::default()
+                };
+                service.ended(status, Err(error));
+            }
+        });
+    }
+
+    async fn run(&self, task: TaskDefinition, registration: AbortRegistration) {
+        let status = TaskStatus {
+            task_id: task.task_id as u32,
+            job_id: task.job_id.to_string(),
+            stage_id: task.stage_id as u32,
+            stage_attempt_num: task.stage_attempt_num as u32,
+            launch_time: task.launch_time,
+            start_exec_time: now_ms(),
+            ..Default::default()
+        };
+        let result = match Abortable::new(self.0.execute(task), registration).await {
+            Ok(result) => result.map_err(|error| BallistaError::DataFusionError(Box::new(error))),
+            Err(_) => Err(BallistaError::Cancelled),
+        };
+        self.ended(status, result);
+    }
+
+    fn ended(&self, mut status: TaskStatus, result: Result<Vec<ShuffleWritePartition>, BallistaError>) {
+        status.end_exec_time = now_ms();
+        status.status = Some(match result {
+            Ok(partitions) => {
+                let executor_id = self.0.executor_id.clone();
+                TaskEnd::Successful(SuccessfulTask { executor_id, partitions, ..Default::default() })
+            }
+            Err(error) => TaskEnd::Failed(FailedTask::from(error)),
+        });
+        let key = TaskKey {
+            job_id: status.job_id.clone().into(),
+            stage_id: status.stage_id as usize,
+            task_id: status.task_id as usize,
+        };
+        self.0.aborts.lock().remove(&key);
+        if self.0.statuses.send(status).is_err() {
+            // Nobody reports any more: the process ends.
+            self.confirmed(1);
+        }
+    }
+}
+
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+impl Inner {
+    fn decode(&self, tasks: MultiTaskDefinition) -> Result<Vec<TaskDefinition>, BallistaError> {
+        let none = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
+        let producer = Arc::clone(&self.producer);
+        get_task_definition_vec(tasks, producer, session_config(), none.0, none.1, none.2, none.3, self.codec.clone())
+    }
+
+    async fn execute(&self, task: TaskDefinition) -> datafusion::error::Result<Vec<ShuffleWritePartition>> {
+        let name = format!(
+            "TID {}/{}.{}/{}.{}",
+            task.job_id, task.stage_id, task.stage_attempt_num, task.task_id, task.task_attempt_num
+        );
+        let partitions = task.global_output_partition_ids;
+        let config = &task.session_config;
+        let stage = self.engine.create_query_stage_exec(task.job_id, task.stage_id, task.task_id, partitions, task.plan, "", config)?;
+        let runtime = self.runtimes.produce_runtime(&task.session_id, &task.session_config, task.vcores_consumed)?;
+        let functions = &task.function_registry;
+        let context = TaskContext::new(
+            Some(name),
+            task.session_id,
+            task.session_config,
+            functions.scalar_functions.clone(),
+            functions.higher_order_functions.clone(),
+            functions.aggregate_functions.clone(),
+            functions.window_functions.clone(),
+            runtime,
+        );
+        stage.execute_query_stage(task.task_id, Arc::new(context)).await
+    }
+}
+
+#[tonic::async_trait]
+impl ExecutorGrpc for TaskService {
+    async fn launch_task(&self, _: Request<LaunchTaskParams>) -> Result<Response<LaunchTaskResult>, Status> {
+        Err(Status::unimplemented("tasks are launched by LaunchMultiTask"))
+    }
+
+    async fn launch_multi_task(
+        &self,
+        request: Request<LaunchMultiTaskParams>,
+    ) -> Result<Response<LaunchMultiTaskResult>, Status> {
+        if self.0.closed.load(Ordering::Acquire) {
+            return Err(Status::unavailable("the executor is stopping"));
+        }
+        for tasks in request.into_inner().multi_tasks {
+            self.launch(tasks);
+        }
+        Ok(Response::new(LaunchMultiTaskResult::default()))
+    }
+
+    async fn stop_executor(&self, request: Request<StopExecutorParams>) -> Result<Response<StopExecutorResult>, Status> {
+        let params = request.into_inner();
+        if params.executor_id == self.0.executor_id {
+            tracing::info!(reason = %params.reason, "the scheduler asks to stop");
+            self.0.drain.cancel();
+        }
+        Ok(Response::new(StopExecutorResult {}))
+    }
+
+    async fn cancel_tasks(&self, request: Request<CancelTasksParams>) -> Result<Response<CancelTasksResult>, Status> {
+        let tasks = request.into_inner().task_infos;
+        let aborts = self.0.aborts.lock();
+        for task in tasks {
+            let key = TaskKey { job_id: task.job_id.into(), stage_id: task.stage_id as usize, task_id: task.task_id as usize };
+            if let Some(abort) = aborts.get(&key) {
+                abort.abort();
+            }
+        }
+        Ok(Response::new(CancelTasksResult { cancelled: true }))
+    }
+
+    /// Every executor is asked; they share the store, so what one has removed is nothing to the next.
+    async fn remove_job_data(&self, request: Request<RemoveJobDataParams>) -> Result<Response<RemoveJobDataResult>, Status> {
+        let RemoveJobDataParams { job_id, remove_stage_ids } = request.into_inner();
+        let mut deleted = 0;
+        let failed = |error: cne_storage::StoreError| Status::internal(error.to_string());
+        if remove_stage_ids.is_empty() {
+            deleted += self.0.store.delete_job(&job_id).await.map_err(failed)?;
+        }
+        for stage in &remove_stage_ids {
+            deleted += self.0.store.delete_stage(&job_id, *stage).await.map_err(failed)?;
+        }
+        tracing::debug!(job = %job_id, stages = ?remove_stage_ids, deleted, "stored outputs removed");
+        Ok(Response::new(RemoveJobDataResult {}))
+    }
+}
