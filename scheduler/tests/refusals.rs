@@ -88,8 +88,8 @@ fn graphs_that_make_no_sense() {
         r.stages[1].inputs.push(twice);
     }));
     // Both sides of a join have as many partitions as the join.
-    refused("CNE-1009", &["2 partitions", "3"], &graph(vec![rows(2), rows(3), block(&join(), vec![forward(0), forward(1)])]));
-    refused("CNE-1009", &["2 partitions", "5"], &graph(vec![rows(2), block(&join(), vec![forward(0), hash(0, 5, ShuffleOrigin::RepartitionByNum)])]));
+    refused("CNE-1009", &["3 partitions", "but 2"], &graph(vec![rows(2), rows(3), block(&join(), vec![forward(0), forward(1)])]));
+    refused("CNE-1009", &["5 partitions", "but 2"], &graph(vec![rows(2), block(&join(), vec![forward(0), hash(0, 5, ShuffleOrigin::RepartitionByNum)])]));
     refused("CNE-1009", &["inline data"], &changed(|r| {
         let Some(Kind::InlineData(data)) = &mut r.stages[0].kind else { panic!() };
         data.partitions[1] = Bytes::from_static(b"no arrow");

@@ -36,7 +36,7 @@ fn executor(handle: &Handle, directory: &Path, name: &str, drain: CancellationTo
         ("CNE_TASK_SLOTS", "2".to_owned()),
         ("CNE_MEMORY_BYTES", "256MiB".to_owned()),
     ];
-    let Invocation::Run(settings) = ExecutorSettings::from_args_and_env(["comet-executor"], settings).unwrap() else { panic!() };
+    let Invocation::Run(settings) = ExecutorSettings::from_args_and_env([""; 0], settings).unwrap() else { panic!() };
     let options = ExecutorOptions::from_settings(&settings).unwrap();
     tokio::spawn(async move { cne_executor::run(options, drain).await.unwrap() })
 }
