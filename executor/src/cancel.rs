@@ -16,8 +16,14 @@ pub(crate) struct Cancellable {
 }
 
 impl Cancellable {
-    pub(crate) fn wrap(inner: SendableRecordBatchStream, token: CancellationToken) -> SendableRecordBatchStream {
-        Box::pin(Self { inner, cancelled: Box::pin(token.cancelled_owned()) })
+    pub(crate) fn wrap(
+        inner: SendableRecordBatchStream,
+        token: CancellationToken,
+    ) -> SendableRecordBatchStream {
+        Box::pin(Self {
+            inner,
+            cancelled: Box::pin(token.cancelled_owned()),
+        })
     }
 }
 

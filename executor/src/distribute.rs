@@ -17,7 +17,10 @@ pub(crate) enum Distributor {
     /// All rows into one bucket.
     One(u32),
     /// `pmod(murmur3(keys), buckets)`.
-    Hash { keys: Vec<Arc<dyn PhysicalExpr>>, buckets: u32 },
+    Hash {
+        keys: Vec<Arc<dyn PhysicalExpr>>,
+        buckets: u32,
+    },
     /// In turn. Where a map partition starts depends on its number alone, so that a retry sends each row to the same bucket.
     RoundRobin { next: u32, buckets: u32 },
 }
@@ -31,18 +34,28 @@ impl Distributor {
             Some(Distribution::Whole(_)) => Ok(Self::One(0)),
             Some(Distribution::Coalesce(groups)) => {
                 let group = groups.group_of_map_partition.get(map_partition as usize);
-                group.map(|group| Self::One(*group)).ok_or_else(|| malformed("a map partition without a group"))
+                group
+                    .map(|group| Self::One(*group))
+                    .ok_or_else(|| malformed("a map partition without a group"))
             }
             Some(Distribution::Partitioning(bytes)) => {
                 let planned = plan_partitioning(bytes, &child.schema()).map_err(FragmentError::Rejected)?;
                 Ok(match planned {
-                    ExchangePartitioning::Hash(keys, _) => Self::Hash { keys, buckets: node.num_buckets },
+                    ExchangePartitioning::Hash(keys, _) => Self::Hash {
+                        keys,
+                        buckets: node.num_buckets,
+                    },
                     ExchangePartitioning::RoundRobin(_) => {
                         let buckets = node.num_buckets.max(1);
-                        Self::RoundRobin { next: map_partition % buckets, buckets }
+                        Self::RoundRobin {
+                            next: map_partition % buckets,
+                            buckets,
+                        }
                     }
                     ExchangePartitioning::Single => Self::One(0),
-                    ExchangePartitioning::Range(_, _) => return Err(malformed("a range exchange without bounds")),
+                    ExchangePartitioning::Range(_, _) => {
+                        return Err(malformed("a range exchange without bounds"));
+                    }
                 })
             }
             None => Err(malformed("an exchange without a distribution")),
@@ -50,13 +63,20 @@ impl Distributor {
     }
 
     /// Writes a batch. `ids` is scratch space.
-    pub(crate) async fn write(&mut self, writer: &mut ShuffleWriter, batch: RecordBatch, ids: &mut Vec<u32>) -> Result<()> {
+    pub(crate) async fn write(
+        &mut self,
+        writer: &mut ShuffleWriter,
+        batch: RecordBatch,
+        ids: &mut Vec<u32>,
+    ) -> Result<()> {
         let rows = batch.num_rows();
         match self {
             Self::One(bucket) => return Ok(writer.write(*bucket, batch).await?),
             Self::Hash { keys, buckets } => {
-                let columns: Vec<ArrayRef> =
-                    keys.iter().map(|key| key.evaluate(&batch)?.into_array(rows)).collect::<Result<_>>()?;
+                let columns: Vec<ArrayRef> = keys
+                    .iter()
+                    .map(|key| key.evaluate(&batch)?.into_array(rows))
+                    .collect::<Result<_>>()?;
                 let mut hashes = vec![0; rows];
                 murmur3_hash(&columns, SEED, &mut hashes)?;
                 pmod_partitions(&hashes, *buckets, ids);

@@ -16,8 +16,9 @@ use cne_task::{ExchangeExec, TaskIdentity, TaskScope};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::MemoryLimit;
-use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::coop::make_cooperative;
+use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::prelude::SessionConfig;
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
@@ -40,7 +41,12 @@ pub struct Engine {
 impl Engine {
     /// Reads and commits map outputs in `store`; commit records name `executor_id`. `writer` holds the upper limits of a writer's memory.
     pub fn new(store: ShuffleStore, executor_id: String, writer: WriterOptions, totals: Arc<Totals>) -> Self {
-        Self { store, executor_id, writer, totals }
+        Self {
+            store,
+            executor_id,
+            writer,
+            totals,
+        }
     }
 }
 
@@ -68,16 +74,26 @@ impl ExecutionEngine for Engine {
         let (node, body) = match top.downcast_ref::<ExchangeExec>() {
             Some(exchange) => (exchange.node().clone(), Arc::clone(exchange.child())),
             None if passes_through => (whole(), top),
-            None => return Err(malformed("a stage that does not say how its rows are distributed".into())),
+            None => {
+                return Err(malformed(
+                    "a stage that does not say how its rows are distributed".into(),
+                ));
+            }
         };
         if passes_through && node.num_buckets != 1 {
             return Err(malformed(format!("a result with {} buckets", node.num_buckets)));
         }
         // As our launcher sets them: Ballista's own numbers are those of the buckets where a stage distributes by hash.
-        let partitions = global_output_partition_ids.into_iter().map(narrow).collect::<Result<Vec<_>>>()?;
+        let partitions = global_output_partition_ids
+            .into_iter()
+            .map(narrow)
+            .collect::<Result<Vec<_>>>()?;
         let planned = body.properties().partitioning.partition_count();
         if partitions.len() != planned {
-            return Err(malformed(format!("a task of {} partitions whose plan has {planned}", partitions.len())));
+            return Err(malformed(format!(
+                "a task of {} partitions whose plan has {planned}",
+                partitions.len()
+            )));
         }
         Ok(Arc::new(Stage {
             store: self.store.clone(),
@@ -95,7 +111,10 @@ impl ExecutionEngine for Engine {
 }
 
 fn whole() -> ExchangeNode {
-    ExchangeNode { num_buckets: 1, distribution: Some(Distribution::Whole(Whole {})) }
+    ExchangeNode {
+        num_buckets: 1,
+        distribution: Some(Distribution::Whole(Whole {})),
+    }
 }
 
 fn narrow(number: usize) -> Result<u32> {
@@ -119,13 +138,20 @@ struct Stage {
 
 impl Stage {
     /// Runs one partition and commits its rows.
-    async fn run(&self, local: usize, partition: u32, context: &Arc<TaskContext>, task: &TaskIdentity) -> Result<Committed> {
+    async fn run(
+        &self,
+        local: usize,
+        partition: u32,
+        context: &Arc<TaskContext>,
+        task: &TaskIdentity,
+    ) -> Result<Committed> {
         let cancel = CancellationToken::new();
         // Dropping this future (Ballista's way to abort a task) stops whatever was spawned for it.
         let _guard = cancel.clone().drop_guard();
         let context = scoped(context, &cancel, task, partition);
         let rows = self.body.execute(local, Arc::clone(&context))?;
-        let mut rows = Cancellable::wrap(rows, cancel);
+        // Rows that are always there must not keep this loop from noticing an abort.
+        let mut rows = Cancellable::wrap(make_cooperative(rows), cancel);
         let mut distributor = Distributor::plan(&self.node, self.body.as_ref(), partition)?;
         let attempt = TaskAttempt {
             stage_attempt: task.stage_attempt,
@@ -135,7 +161,9 @@ impl Stage {
         let id = MapOutputId::new(self.job_id.as_str(), self.stage_id, partition);
         let buckets = self.node.num_buckets.max(1) as usize;
         let options = self.options(&context);
-        let mut writer = self.store.writer(id, attempt, self.body.schema(), buckets, &context, options)?;
+        let mut writer = self
+            .store
+            .writer(id, attempt, self.body.schema(), buckets, &context, options)?;
         let mut scratch = vec![];
         while let Some(batch) = rows.next().await {
             distributor.write(&mut writer, batch?, &mut scratch).await?;
@@ -147,10 +175,18 @@ impl Stage {
     fn options(&self, context: &TaskContext) -> WriterOptions {
         let most = self.writer;
         let (gather_bytes, encoded_bytes) = match context.runtime_env().memory_pool.memory_limit() {
-            MemoryLimit::Finite(limit) => (most.gather_bytes.min(limit / 8), most.encoded_bytes.min(limit / 2)),
+            MemoryLimit::Finite(limit) => (
+                most.gather_bytes.min(limit / 8),
+                most.encoded_bytes.min(limit / 2),
+            ),
             _ => (most.gather_bytes, most.encoded_bytes),
         };
-        WriterOptions { batch_size: context.session_config().batch_size(), gather_bytes, encoded_bytes, ..most }
+        WriterOptions {
+            batch_size: context.session_config().batch_size(),
+            gather_bytes,
+            encoded_bytes,
+            ..most
+        }
     }
 
     /// What Ballista is told of a committed output: the winner's, whoever that is.
@@ -161,7 +197,11 @@ impl Stage {
                 continue;
             }
             into.push(ShuffleWritePartition {
-                partition_id: if self.passes_through { u64::from(partition) } else { bucket as u64 },
+                partition_id: if self.passes_through {
+                    u64::from(partition)
+                } else {
+                    bucket as u64
+                },
                 num_batches: u64::from(range.batches),
                 num_rows: range.rows,
                 num_bytes: range.length.max(1),
@@ -173,10 +213,21 @@ impl Stage {
 }
 
 /// The task's context with what its operators need to stop in time.
-fn scoped(context: &TaskContext, cancel: &CancellationToken, task: &TaskIdentity, partition: u32) -> Arc<TaskContext> {
-    let scope = TaskScope { cancel: cancel.clone(), identity: task.clone(), partition };
+fn scoped(
+    context: &TaskContext,
+    cancel: &CancellationToken,
+    task: &TaskIdentity,
+    partition: u32,
+) -> Arc<TaskContext> {
+    let scope = TaskScope {
+        cancel: cancel.clone(),
+        identity: task.clone(),
+        partition,
+    };
     let config = context.session_config().clone();
-    let config = config.with_extension(Arc::new(scope)).with_extension(Arc::new(TaskCancellation(cancel.clone())));
+    let config = config
+        .with_extension(Arc::new(scope))
+        .with_extension(Arc::new(TaskCancellation(cancel.clone())));
     Arc::new(TaskContext::new(
         context.task_id(),
         context.session_id(),
@@ -191,21 +242,37 @@ fn scoped(context: &TaskContext, cancel: &CancellationToken, task: &TaskIdentity
 
 #[async_trait::async_trait]
 impl QueryStageExecutor for Stage {
-    async fn execute_query_stage(&self, _task_id: usize, context: Arc<TaskContext>) -> Result<Vec<ShuffleWritePartition>> {
+    async fn execute_query_stage(
+        &self,
+        _task_id: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<Vec<ShuffleWritePartition>> {
         let task = TaskIdentity::of(&context)
             .ok_or_else(|| DataFusionError::from(FragmentError::Malformed("a task without a name".into())))?;
         let _running = self.totals.task();
         let mut written = vec![];
         for (local, partition) in self.partitions.iter().copied().enumerate() {
             let started = Instant::now();
-            let run = AssertUnwindSafe(self.run(local, partition, &context, &task)).catch_unwind().await;
+            let run = AssertUnwindSafe(self.run(local, partition, &context, &task))
+                .catch_unwind()
+                .await;
             let (job, stage, attempt) = (self.job_id.as_str(), self.stage_id, task.task_attempt);
             let ms = started.elapsed().as_millis() as u64;
             let error = match run {
                 Ok(Ok(committed)) => {
                     let record = &committed.stored.record;
                     let (rows, bytes) = (record.rows, record.bytes);
-                    tracing::info!(job, stage, partition, attempt, rows, bytes, ms, won = committed.won, "task done");
+                    tracing::info!(
+                        job,
+                        stage,
+                        partition,
+                        attempt,
+                        rows,
+                        bytes,
+                        ms,
+                        won = committed.won,
+                        "task done"
+                    );
                     self.totals.succeeded(rows, bytes);
                     self.written(&committed, partition, &mut written);
                     continue;
@@ -245,6 +312,10 @@ impl fmt::Debug for Stage {
 
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "job {}, stage {}, partitions {:?}", self.job_id, self.stage_id, self.partitions)
+        write!(
+            f,
+            "job {}, stage {}, partitions {:?}",
+            self.job_id, self.stage_id, self.partitions
+        )
     }
 }

@@ -36,23 +36,32 @@ pub(crate) fn to_ballista(error: &DataFusionError, task: &TaskIdentity, partitio
         class.again = task.task_attempt == 0;
     }
     let spark = chain(error).find_map(|cause| cause.downcast_ref::<SparkError>());
-    report(TaskFailure {
-        code: class.code.code.into(),
-        message: message(error),
-        // For the client: whether the query may be sent again.
-        retryable: class.code.retryable,
-        spark_error_json: spark.map(SparkError::to_comet_json).unwrap_or_default(),
-        stage: task.stage_id,
-        partition,
-    }, class.again)
+    report(
+        TaskFailure {
+            code: class.code.code.into(),
+            message: message(error),
+            // For the client: whether the query may be sent again.
+            retryable: class.code.retryable,
+            spark_error_json: spark.map(SparkError::to_comet_json).unwrap_or_default(),
+            stage: task.stage_id,
+            partition,
+        },
+        class.again,
+    )
 }
 
 /// The error by which a task reports that it panicked.
 pub(crate) fn of_panic(panic: &(dyn Any + Send), task: &TaskIdentity, partition: u32) -> DataFusionError {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let failure = TaskFailure {
         code: codes::TASK_FAILED.code.into(),
-        message: shortened(format!("a task panicked: {}", text.unwrap_or("without a message"))),
+        message: shortened(format!(
+            "a task panicked: {}",
+            text.unwrap_or("without a message")
+        )),
         stage: task.stage_id,
         partition,
         ..Default::default()
@@ -80,14 +89,20 @@ fn report(failure: TaskFailure, again: bool) -> DataFusionError {
 }
 
 fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |cause: &&'e (dyn Error + 'static)| -> Option<&'e (dyn Error + 'static)> { (*cause).source() })
+    std::iter::successors(
+        Some(error),
+        |cause: &&'e (dyn Error + 'static)| -> Option<&'e (dyn Error + 'static)> { (*cause).source() },
+    )
 }
 
 /// The innermost cause that has a code decides, except that our own types decide over what they wrap.
 fn classify(error: &DataFusionError) -> Class {
     let own = chain(error).find_map(own_class);
     own.or_else(|| chain(error).filter_map(foreign_class).last())
-        .unwrap_or(Class { code: codes::TASK_FAILED, again: false })
+        .unwrap_or(Class {
+            code: codes::TASK_FAILED,
+            again: false,
+        })
 }
 
 fn own_class(cause: &(dyn Error + 'static)) -> Option<Class> {
@@ -96,7 +111,14 @@ fn own_class(cause: &(dyn Error + 'static)) -> Option<Class> {
     }
     if let Some(error) = cause.downcast_ref::<AccessError>() {
         let outside = matches!(error, AccessError::OutsideRoots { .. });
-        return class(if outside { codes::FILE_ROOT } else { codes::ACCESS_DENIED }, false);
+        return class(
+            if outside {
+                codes::FILE_ROOT
+            } else {
+                codes::ACCESS_DENIED
+            },
+            false,
+        );
     }
     if let Some(error) = cause.downcast_ref::<ScanError>() {
         return scan_class(error);
@@ -143,13 +165,18 @@ fn store_class(error: &StoreError) -> Option<Class> {
             Some(found) if found.code == codes::DISK_FULL => Some(found),
             _ => class(codes::STORAGE, false),
         },
-        StoreError::Spill { source } => chain(source).filter_map(foreign_class).last().or(class(codes::DISK_FULL, true)),
+        StoreError::Spill { source } => chain(source)
+            .filter_map(foreign_class)
+            .last()
+            .or(class(codes::DISK_FULL, true)),
         _ => class(codes::STORAGE, false),
     }
 }
 
 fn object_store_class(error: &object_store::Error) -> Option<Class> {
-    if let Some(io) = chain(error).filter_map(|cause| cause.downcast_ref::<std::io::Error>()).last()
+    if let Some(io) = chain(error)
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .last()
         && let Some(found) = io_class(io)
     {
         return Some(found);
@@ -159,7 +186,9 @@ fn object_store_class(error: &object_store::Error) -> Option<Class> {
         object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
             class(codes::ACCESS_DENIED, false)
         }
-        object_store::Error::Generic { .. } | object_store::Error::JoinError { .. } => class(codes::STORAGE, true),
+        object_store::Error::Generic { .. } | object_store::Error::JoinError { .. } => {
+            class(codes::STORAGE, true)
+        }
         _ => class(codes::STORAGE, false),
     }
 }
@@ -177,7 +206,9 @@ fn foreign_class(cause: &(dyn Error + 'static)) -> Option<Class> {
     if let Some(error) = cause.downcast_ref::<DataFusionError>() {
         return match error {
             // The disk manager's quota has no type of its own.
-            DataFusionError::ResourcesExhausted(text) if text.contains("disk space") => class(codes::DISK_FULL, true),
+            DataFusionError::ResourcesExhausted(text) if text.contains("disk space") => {
+                class(codes::DISK_FULL, true)
+            }
             DataFusionError::ResourcesExhausted(_) => class(codes::OUT_OF_MEMORY, true),
             DataFusionError::ParquetError(_) => class(codes::FILE_CORRUPT, false),
             DataFusionError::IoError(_) => class(codes::STORAGE, true),
@@ -216,7 +247,10 @@ fn message(error: &(dyn Error + 'static)) -> String {
 
 fn shortened(mut text: String) -> String {
     if text.len() > MESSAGE_BYTES {
-        let end = (0..=MESSAGE_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let end = (0..=MESSAGE_BYTES)
+            .rev()
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(0);
         text.truncate(end);
         text.push_str("...");
     }
@@ -241,36 +275,84 @@ mod tests {
     #[test]
     fn causes_decide_whatever_wraps_them() {
         let divide = DataFusionError::ArrowError(
-            Box::new(ArrowError::ExternalError(Box::new(SparkError::from(SparkErrorKind::DivideByZero)))),
+            Box::new(ArrowError::ExternalError(Box::new(SparkError::from(
+                SparkErrorKind::DivideByZero,
+            )))),
             None,
         );
-        assert_eq!(found(DataFusionError::Shared(divide.into())), (codes::SPARK_ERROR, false));
-        let lost = StoreError::LostOutput { job_id: "j".into(), stage_id: 1, map_partition: 2, what: "no commit record" };
+        assert_eq!(
+            found(DataFusionError::Shared(divide.into())),
+            (codes::SPARK_ERROR, false)
+        );
+        let lost = StoreError::LostOutput {
+            job_id: "j".into(),
+            stage_id: 1,
+            map_partition: 2,
+            what: "no commit record",
+        };
         assert_eq!(found(external(lost)), (codes::OUTPUT_LOST, false));
-        let slow = object_store::Error::Generic { store: "S3", source: "503".into() };
-        assert_eq!(found(DataFusionError::ObjectStore(Box::new(slow)).context("x")), (codes::STORAGE, true));
+        let slow = object_store::Error::Generic {
+            store: "S3",
+            source: "503".into(),
+        };
+        assert_eq!(
+            found(DataFusionError::ObjectStore(Box::new(slow)).context("x")),
+            (codes::STORAGE, true)
+        );
         let full = std::io::Error::from(ErrorKind::StorageFull);
         assert_eq!(found(DataFusionError::IoError(full)), (codes::DISK_FULL, true));
-        assert_eq!(found(external(FragmentError::Cancelled)), (codes::TASK_CANCELLED, true));
-        let outside = AccessError::OutsideRoots { path: "/etc/passwd".into() };
-        let denied = object_store::Error::PermissionDenied { path: "x".into(), source: Box::new(outside) };
-        let scan = ScanError::Read { file: "file:///etc/passwd".into(), source: denied };
+        assert_eq!(
+            found(external(FragmentError::Cancelled)),
+            (codes::TASK_CANCELLED, true)
+        );
+        let outside = AccessError::OutsideRoots {
+            path: "/etc/passwd".into(),
+        };
+        let denied = object_store::Error::PermissionDenied {
+            path: "x".into(),
+            source: Box::new(outside),
+        };
+        let scan = ScanError::Read {
+            file: "file:///etc/passwd".into(),
+            source: denied,
+        };
         assert_eq!(found(external(scan)), (codes::FILE_ROOT, false));
         let parquet = ArrowError::ParquetError("bad page".into());
-        assert_eq!(found(DataFusionError::ArrowError(Box::new(parquet), None)), (codes::FILE_CORRUPT, false));
-        assert_eq!(found(DataFusionError::Internal("?".into())), (codes::TASK_FAILED, false));
+        assert_eq!(
+            found(DataFusionError::ArrowError(Box::new(parquet), None)),
+            (codes::FILE_CORRUPT, false)
+        );
+        assert_eq!(
+            found(DataFusionError::Internal("?".into())),
+            (codes::TASK_FAILED, false)
+        );
     }
 
     #[test]
     fn memory_is_tried_twice_and_spark_errors_travel_whole() {
-        let attempt = |task_attempt| TaskIdentity { job_id: "j".into(), stage_id: 3, stage_attempt: 0, task_id: 0, task_attempt };
+        let attempt = |task_attempt| TaskIdentity {
+            job_id: "j".into(),
+            stage_id: 3,
+            stage_attempt: 0,
+            task_id: 0,
+            task_attempt,
+        };
         let memory = DataFusionError::ResourcesExhausted("pool".into());
-        assert!(matches!(to_ballista(&memory, &attempt(0), 0), DataFusionError::IoError(_)));
-        assert!(matches!(to_ballista(&memory, &attempt(1), 0), DataFusionError::Execution(_)));
+        assert!(matches!(
+            to_ballista(&memory, &attempt(0), 0),
+            DataFusionError::IoError(_)
+        ));
+        assert!(matches!(
+            to_ballista(&memory, &attempt(1), 0),
+            DataFusionError::Execution(_)
+        ));
         let error = external(SparkError::from(SparkErrorKind::DivideByZero));
         let text = to_ballista(&error, &attempt(0), 7).to_string();
         let failure = failure::decode(&text).unwrap();
-        assert_eq!((failure.code.as_str(), failure.stage, failure.partition), ("CNE-2001", 3, 7));
+        assert_eq!(
+            (failure.code.as_str(), failure.stage, failure.partition),
+            ("CNE-2001", 3, 7)
+        );
         assert!(failure.spark_error_json.contains("DivideByZero"), "{failure:?}");
     }
 }

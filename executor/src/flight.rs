@@ -7,8 +7,8 @@ use arrow_flight::encode::FlightDataEncoderBuilder;
 use arrow_flight::error::FlightError;
 use arrow_flight::flight_service_server::FlightService;
 use arrow_flight::{
-    Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightInfo, HandshakeRequest, HandshakeResponse, PollInfo,
-    PutResult, SchemaResult, Ticket,
+    Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightInfo, HandshakeRequest,
+    HandshakeResponse, PollInfo, PutResult, SchemaResult, Ticket,
 };
 use cne_proto::v1::ErrorDetail;
 use cne_storage::{MapOutputId, ShuffleStore, StoreError};
@@ -50,11 +50,20 @@ impl ResultService {
         task_slots: usize,
         totals: Arc<Totals>,
     ) -> Self {
-        Self { store, keys, pool_name, executor_id, task_slots, totals }
+        Self {
+            store,
+            keys,
+            pool_name,
+            executor_id,
+            task_slots,
+            totals,
+        }
     }
 
     fn ticket(&self, bytes: &[u8]) -> Result<cne_proto::v1::ResultTicket, Status> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs());
         self.keys.verify(bytes, &self.pool_name, now).map_err(|error| {
             let code = match error {
                 TicketError::Expired { .. } => codes::TICKET_EXPIRED,
@@ -76,7 +85,10 @@ fn status(kind: tonic::Code, code: Code, message: &str, query_id: &str) -> Statu
         ..Default::default()
     };
     let mut metadata = MetadataMap::new();
-    metadata.insert_bin("cne-error-bin", BinaryMetadataValue::from_bytes(&detail.encode_to_vec()));
+    metadata.insert_bin(
+        "cne-error-bin",
+        BinaryMetadataValue::from_bytes(&detail.encode_to_vec()),
+    );
     Status::with_metadata(kind, format!("{}: {message}", code.code), metadata)
 }
 
@@ -92,7 +104,9 @@ fn store_status(error: &StoreError, query_id: &str) -> Status {
 }
 
 fn not_served(what: &str) -> Status {
-    let text = format!("{what} is not served by an executor (it serves DoGet and DoAction; queries go to the scheduler)");
+    let text = format!(
+        "{what} is not served by an executor (it serves DoGet and DoAction; queries go to the scheduler)"
+    );
     status(tonic::Code::Unimplemented, codes::NOT_SERVED, &text, "")
 }
 
@@ -115,25 +129,53 @@ impl FlightService for ResultService {
         let ticket = self.ticket(&request.into_inner().ticket)?;
         let id = MapOutputId::new(ticket.job_id, ticket.stage_id, ticket.partition);
         let query_id = ticket.query_id;
-        let rows = self.store.read(&id, 0).await.map_err(|error| store_status(&error, &query_id))?;
-        let unsendable = |text: &str| status(tonic::Code::Internal, codes::TASK_FAILED, &format!("the result cannot be sent: {text}"), &query_id);
+        let rows = self
+            .store
+            .read(&id, 0)
+            .await
+            .map_err(|error| store_status(&error, &query_id))?;
+        let unsendable = |text: &str| {
+            status(
+                tonic::Code::Internal,
+                codes::TASK_FAILED,
+                &format!("the result cannot be sent: {text}"),
+                &query_id,
+            )
+        };
         let schema = client_schema(&rows.schema()).map_err(|found| unsendable(&found))?;
         let sent = Arc::clone(&schema);
         let rows = rows.map(move |batch| {
             let batch = batch.map_err(|error| match StoreError::find(&error) {
                 Some(error) => store_status(error, &query_id),
-                None => status(tonic::Code::Internal, codes::STORAGE, &error.to_string(), &query_id),
+                None => status(
+                    tonic::Code::Internal,
+                    codes::STORAGE,
+                    &error.to_string(),
+                    &query_id,
+                ),
             });
             let batch = batch.and_then(|batch| {
                 let cast = client_batch(batch, &sent);
-                cast.map_err(|error| status(tonic::Code::Internal, codes::TASK_FAILED, &error.to_string(), &query_id))
+                cast.map_err(|error| {
+                    status(
+                        tonic::Code::Internal,
+                        codes::TASK_FAILED,
+                        &error.to_string(),
+                        &query_id,
+                    )
+                })
             });
             batch.map_err(|status| FlightError::Tonic(Box::new(status)))
         });
         let data = FlightDataEncoderBuilder::new().with_schema(schema).build(rows);
         let data = data.map_err(|error| match error {
             FlightError::Tonic(status) => *status,
-            other => status(tonic::Code::Internal, codes::RESULT_TOO_LARGE, &other.to_string(), ""),
+            other => status(
+                tonic::Code::Internal,
+                codes::RESULT_TOO_LARGE,
+                &other.to_string(),
+                "",
+            ),
         });
         Ok(Response::new(data.boxed()))
     }
@@ -151,7 +193,11 @@ impl FlightService for ResultService {
             }
             DELETE_JOB => {
                 let job_id = self.ticket(&action.body)?.job_id;
-                let deleted = self.store.delete_job(&job_id).await.map_err(|error| store_status(&error, ""))?;
+                let deleted = self
+                    .store
+                    .delete_job(&job_id)
+                    .await
+                    .map_err(|error| store_status(&error, ""))?;
                 tracing::info!(job = %job_id, deleted, "stored outputs deleted");
                 Ok(one(json!({ "deleted": deleted }).to_string().into_bytes()))
             }
@@ -160,15 +206,26 @@ impl FlightService for ResultService {
     }
 
     async fn list_actions(&self, _: Request<Empty>) -> Result<Response<Self::ListActionsStream>, Status> {
-        let action = |name: &str, text: &str| Ok(ActionType { r#type: name.to_string(), description: text.to_string() });
+        let action = |name: &str, text: &str| {
+            Ok(ActionType {
+                r#type: name.to_string(),
+                description: text.to_string(),
+            })
+        };
         let actions = [
             action(HEALTH, "What the executor is doing, as JSON."),
-            action(DELETE_JOB, "Deletes the stored outputs of a job (signed by the scheduler)."),
+            action(
+                DELETE_JOB,
+                "Deletes the stored outputs of a job (signed by the scheduler).",
+            ),
         ];
         Ok(Response::new(futures::stream::iter(actions).boxed()))
     }
 
-    async fn handshake(&self, _: Request<Streaming<HandshakeRequest>>) -> Result<Response<Self::HandshakeStream>, Status> {
+    async fn handshake(
+        &self,
+        _: Request<Streaming<HandshakeRequest>>,
+    ) -> Result<Response<Self::HandshakeStream>, Status> {
         Err(not_served("Handshake"))
     }
 
@@ -192,7 +249,10 @@ impl FlightService for ResultService {
         Err(not_served("DoPut"))
     }
 
-    async fn do_exchange(&self, _: Request<Streaming<FlightData>>) -> Result<Response<Self::DoExchangeStream>, Status> {
+    async fn do_exchange(
+        &self,
+        _: Request<Streaming<FlightData>>,
+    ) -> Result<Response<Self::DoExchangeStream>, Status> {
         Err(not_served("DoExchange"))
     }
 }

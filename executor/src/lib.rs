@@ -22,3 +22,6 @@ mod totals;
 pub use options::Options;
 pub use process::{ExecutorError, run};
 pub use totals::Totals;
+
+#[cfg(test)]
+mod tests;

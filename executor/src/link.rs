@@ -8,7 +8,8 @@ use std::time::Duration;
 use ballista_core::serde::protobuf::executor_status::Status as ExecutorState;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_core::serde::protobuf::{
-    ExecutorRegistration, ExecutorStatus, ExecutorStoppedParams, HeartBeatParams, TaskStatus, UpdateTaskStatusParams,
+    ExecutorRegistration, ExecutorStatus, ExecutorStoppedParams, HeartBeatParams, TaskStatus,
+    UpdateTaskStatusParams,
 };
 use cne_task::GRPC_MESSAGE_BYTES;
 use tokio::sync::mpsc;
@@ -40,12 +41,22 @@ impl Link {
     ///
     /// # Errors
     /// When `address` is no URL.
-    pub(crate) fn new(address: String, registration: ExecutorRegistration) -> Result<Self, tonic::transport::Error> {
-        let endpoint = Endpoint::from_shared(address)?.connect_timeout(ANSWER).timeout(ANSWER).tcp_nodelay(true);
+    pub(crate) fn new(
+        address: String,
+        registration: ExecutorRegistration,
+    ) -> Result<Self, tonic::transport::Error> {
+        let endpoint = Endpoint::from_shared(address)?
+            .connect_timeout(ANSWER)
+            .timeout(ANSWER)
+            .tcp_nodelay(true);
         let scheduler = SchedulerGrpcClient::new(endpoint.connect_lazy())
             .max_decoding_message_size(GRPC_MESSAGE_BYTES)
             .max_encoding_message_size(GRPC_MESSAGE_BYTES);
-        Ok(Self { scheduler, registration: Arc::new(registration), draining: Arc::default() })
+        Ok(Self {
+            scheduler,
+            registration: Arc::new(registration),
+            draining: Arc::default(),
+        })
     }
 
     async fn beat(&self) -> Result<(), Status> {
@@ -59,7 +70,11 @@ impl Link {
             status: Some(ExecutorStatus { status: Some(state) }),
             metadata: Some(ExecutorRegistration::clone(&self.registration)),
         };
-        self.scheduler.clone().heart_beat_from_executor(params).await.map(drop)
+        self.scheduler
+            .clone()
+            .heart_beat_from_executor(params)
+            .await
+            .map(drop)
     }
 
     /// Registers and keeps the registration alive, for ever.
@@ -71,7 +86,9 @@ impl Link {
             // Changes only.
             if heard != Some(ok) {
                 match answer {
-                    Ok(()) => tracing::info!(executor = %self.registration.id, "registered with the scheduler"),
+                    Ok(()) => {
+                        tracing::info!(executor = %self.registration.id, "registered with the scheduler")
+                    }
                     Err(error) => tracing::warn!(%error, "the scheduler does not answer; trying again"),
                 }
                 heard = Some(ok);
@@ -97,7 +114,10 @@ impl Link {
     async fn send(&self, params: UpdateTaskStatusParams) {
         let (mut pause, mut refusals) = (FIRST_PAUSE, 0);
         while let Err(error) = self.scheduler.clone().update_task_status(params.clone()).await {
-            let away = matches!(error.code(), Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown);
+            let away = matches!(
+                error.code(),
+                Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown
+            );
             refusals += u32::from(!away);
             if refusals == REFUSALS {
                 tracing::error!(%error, ends = params.task_status.len(), "the scheduler refuses the ends of tasks");
@@ -118,7 +138,10 @@ impl Link {
 
     /// Leaves the pool. Heartbeats have to have ended: one would register the executor again.
     pub(crate) async fn farewell(&self) {
-        let params = ExecutorStoppedParams { executor_id: self.registration.id.clone(), reason: "drained".into() };
+        let params = ExecutorStoppedParams {
+            executor_id: self.registration.id.clone(),
+            reason: "drained".into(),
+        };
         if let Err(error) = self.scheduler.clone().executor_stopped(params).await {
             tracing::warn!(%error, "the scheduler was not told of the stop");
         }

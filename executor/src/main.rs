@@ -29,19 +29,29 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Failed> {
-    let settings = match ExecutorSettings::from_args_and_env(std::env::args_os().skip(1), std::env::vars_os())? {
-        Invocation::Run(settings) => settings,
-        Invocation::Help(text) | Invocation::Version(text) => return Ok(std::io::stdout().write_all(text.as_bytes())?),
-    };
+    let settings =
+        match ExecutorSettings::from_args_and_env(std::env::args_os().skip(1), std::env::vars_os())? {
+            Invocation::Run(settings) => settings,
+            Invocation::Help(text) | Invocation::Version(text) => {
+                return Ok(std::io::stdout().write_all(text.as_bytes())?);
+            }
+        };
     let filter = settings.log_level.parse::<tracing_subscriber::EnvFilter>()?;
     // Colours are for people: scripts read the addresses out of the log.
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(std::io::stdout().is_terminal()).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stdout().is_terminal())
+        .init();
     let options = Options::from_settings(&settings)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("comet-executor").build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("comet-executor")
+        .build()?;
     runtime.block_on(async {
         let drain = CancellationToken::new();
         let asked = drain.clone();
-        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let (mut terminate, mut interrupt) =
+            (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         tokio::spawn(async move {
             loop {
                 tokio::select! {

@@ -64,7 +64,9 @@ impl Options {
         Ok(Self {
             flight_host: settings.flight_address.host.clone(),
             flight_port: settings.flight_address.port,
-            grpc_host: grpc_host.parse().map_err(|_| OptionsError::Address(settings.grpc_address.to_string()))?,
+            grpc_host: grpc_host
+                .parse()
+                .map_err(|_| OptionsError::Address(settings.grpc_address.to_string()))?,
             grpc_port: settings.grpc_address.port,
             host: settings.host.clone(),
             scheduler_host: settings.scheduler_address.host.clone(),

@@ -77,10 +77,15 @@ pub enum ExecutorError {
 /// # Errors
 /// What keeps it from starting. A scheduler that is away is waited for.
 pub async fn run(options: Options, drain: CancellationToken) -> Result<(), ExecutorError> {
-    let work_root = options.work_dir.clone().unwrap_or_else(|| std::env::temp_dir().join("comet-executor"));
+    let work_root = options
+        .work_dir
+        .clone()
+        .unwrap_or_else(|| std::env::temp_dir().join("comet-executor"));
     let work_dir = fresh_work_dir(&work_root)?;
     let url = options.storage_url.clone();
-    let opened = tokio::task::spawn_blocking(move || open_store(&url)).await.map_err(std::io::Error::other)?;
+    let opened = tokio::task::spawn_blocking(move || open_store(&url))
+        .await
+        .map_err(std::io::Error::other)?;
     let (store, prefix) = opened?;
     let store = ShuffleStore::new(store, prefix);
     let base = runtime::base_runtime(&options, work_dir.path())?;
@@ -93,15 +98,20 @@ pub async fn run(options: Options, drain: CancellationToken) -> Result<(), Execu
     let (flight_port, grpc_port) = (flight.local_addr()?.port(), tasks.local_addr()?.port());
     let registration = registration(&options, &executor_id, flight_port, grpc_port);
     let address = format!("http://{}:{}", options.scheduler_host, options.scheduler_port);
-    let link = Link::new(address.clone(), registration)
-        .map_err(|source| ExecutorError::Scheduler { address: address.clone(), source })?;
+    let link = Link::new(address.clone(), registration).map_err(|source| ExecutorError::Scheduler {
+        address: address.clone(),
+        source,
+    })?;
     tracing::info!(
         executor = %executor_id, flight = %format!("{}:{flight_port}", options.host), tasks = %format!("{}:{grpc_port}", options.host),
         scheduler = %address, slots = options.task_slots, memory = options.memory_bytes, storage = %options.storage_url, "executor started"
     );
 
     let threads = TaskThreads::start(options.task_slots)?;
-    let writer = WriterOptions { compression: options.compression, ..WriterOptions::default() };
+    let writer = WriterOptions {
+        compression: options.compression,
+        ..WriterOptions::default()
+    };
     let results = ResultService::new(
         store.clone(),
         Arc::new(options.ticket_keys.clone()),
@@ -125,10 +135,14 @@ pub async fn run(options: Options, drain: CancellationToken) -> Result<(), Execu
     let launches = ExecutorGrpcServer::new(service.clone()).max_decoding_message_size(GRPC_MESSAGE_BYTES);
     let (stop_results, stop_tasks) = (serving.clone(), serving.clone());
     let results = tokio::spawn(
-        Server::builder().add_service(results).serve_with_incoming_shutdown(incoming(flight), stop_results.cancelled_owned()),
+        Server::builder()
+            .add_service(results)
+            .serve_with_incoming_shutdown(incoming(flight), stop_results.cancelled_owned()),
     );
     tokio::spawn(
-        Server::builder().add_service(launches).serve_with_incoming_shutdown(incoming(tasks), stop_tasks.cancelled_owned()),
+        Server::builder()
+            .add_service(launches)
+            .serve_with_incoming_shutdown(incoming(tasks), stop_tasks.cancelled_owned()),
     );
     let reporter = tokio::spawn(link.clone().report(ends, service.clone()));
     let heartbeats = tokio::spawn(link.clone().heartbeats());
@@ -164,7 +178,11 @@ fn registration(options: &Options, id: &str, flight_port: u16, grpc_port: u16) -
         host: Some(options.host.clone()),
         port: u32::from(flight_port),
         grpc_port: u32::from(grpc_port),
-        specification: Some(ExecutorSpecification { resources: vec![ExecutorResource { resource: Some(slots) }] }),
+        specification: Some(ExecutorSpecification {
+            resources: vec![ExecutorResource {
+                resource: Some(slots),
+            }],
+        }),
         // Ballista repeats it in every location of a map output.
         os_info: Some(ExecutorOperatingSystemSpecification::default()),
         ballista_protocol_version: BALLISTA_PROTOCOL_VERSION,
@@ -174,7 +192,10 @@ fn registration(options: &Options, id: &str, flight_port: u16, grpc_port: u16) -
 async fn listen(host: &str, port: u16) -> Result<TcpListener, ExecutorError> {
     let host = host.trim_matches(['[', ']']);
     let bound = TcpListener::bind((host, port)).await;
-    bound.map_err(|source| ExecutorError::Listen { address: format!("{host}:{port}"), source })
+    bound.map_err(|source| ExecutorError::Listen {
+        address: format!("{host}:{port}"),
+        source,
+    })
 }
 
 fn incoming(listener: TcpListener) -> TcpIncoming {
@@ -188,13 +209,21 @@ impl TaskThreads {
     fn start(slots: usize) -> std::io::Result<Self> {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         // One more than slots: an operator that computes for long must not stop the reading of others.
-        let runtime = builder.worker_threads(slots.max(1) + 1).thread_name("comet-task").enable_all().build()?;
+        let runtime = builder
+            .worker_threads(slots.max(1) + 1)
+            .thread_name("comet-task")
+            .enable_all()
+            .build()?;
         Ok(Self(Some(runtime)))
     }
 
     fn handle(&self) -> tokio::runtime::Handle {
         // Taken by `drop` alone.
-        self.0.as_ref().map_or_else(tokio::runtime::Handle::current, |runtime| runtime.handle().clone())
+        self.0
+            .as_ref()
+            .map_or_else(tokio::runtime::Handle::current, |runtime| {
+                runtime.handle().clone()
+            })
     }
 }
 
@@ -209,14 +238,23 @@ impl Drop for TaskThreads {
 
 /// A directory of this process alone below `root`; it goes with the process. What dead processes left is removed.
 fn fresh_work_dir(root: &Path) -> Result<tempfile::TempDir, ExecutorError> {
-    let fail = |source| ExecutorError::WorkDir { path: root.to_path_buf(), source };
+    let fail = |source| ExecutorError::WorkDir {
+        path: root.to_path_buf(),
+        source,
+    };
     std::fs::create_dir_all(root).map_err(fail)?;
     for entry in std::fs::read_dir(root).map_err(fail)?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let owner = name.strip_prefix("tasks-").and_then(|rest| rest.split_once('-')).and_then(|(pid, _)| pid.parse::<u32>().ok());
+        let owner = name
+            .strip_prefix("tasks-")
+            .and_then(|rest| rest.split_once('-'))
+            .and_then(|(pid, _)| pid.parse::<u32>().ok());
         if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
             std::fs::remove_dir_all(entry.path()).map_err(fail)?;
         }
     }
-    tempfile::Builder::new().prefix(&format!("tasks-{}-", std::process::id())).tempdir_in(root).map_err(fail)
+    tempfile::Builder::new()
+        .prefix(&format!("tasks-{}-", std::process::id()))
+        .tempdir_in(root)
+        .map_err(fail)
 }

@@ -44,7 +44,9 @@ impl MapOutputsExec {
                 let id = &location.partition_id;
                 let map_partition = location.file_id.and_then(|file| u32::try_from(file).ok());
                 let (Some(map_partition), Ok(stage)) = (map_partition, u32::try_from(id.stage_id)) else {
-                    return Err(DataFusionError::Internal(format!("a location without a map partition: {location:?}")));
+                    return Err(DataFusionError::Internal(format!(
+                        "a location without a map partition: {location:?}"
+                    )));
                 };
                 bucket = u32::try_from(id.partition_id).unwrap_or(u32::MAX);
                 outputs.push(MapOutputId::new(id.job_id.to_string(), stage, map_partition));
@@ -64,7 +66,10 @@ impl MapOutputsExec {
 }
 
 /// Replaces every reader of Ballista's in `plan` by one of ours.
-pub(crate) fn replace_readers(plan: Arc<dyn ExecutionPlan>, store: &ShuffleStore) -> Result<Arc<dyn ExecutionPlan>> {
+pub(crate) fn replace_readers(
+    plan: Arc<dyn ExecutionPlan>,
+    store: &ShuffleStore,
+) -> Result<Arc<dyn ExecutionPlan>> {
     let replaced = plan.transform_down(|node| {
         let ours: Arc<dyn ExecutionPlan> = if let Some(reader) = node.downcast_ref::<ShuffleReaderExec>() {
             Arc::new(MapOutputsExec::of(reader, store)?)
@@ -73,7 +78,11 @@ pub(crate) fn replace_readers(plan: Arc<dyn ExecutionPlan>, store: &ShuffleStore
         {
             // Theirs takes batches as they come.
             let reader = MapOutputsExec::of(reader, store)?;
-            Arc::new(MapOutputsExec { joined: true, properties: Arc::clone(merge.properties()), ..reader })
+            Arc::new(MapOutputsExec {
+                joined: true,
+                properties: Arc::clone(merge.properties()),
+                ..reader
+            })
         } else {
             return Ok(Transformed::no(node));
         };
@@ -89,7 +98,12 @@ pub(crate) async fn inputs_read(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<Com
     plan.apply(|node| {
         if let Some(reader) = node.downcast_ref::<MapOutputsExec>() {
             store = Some(reader.store.clone());
-            outputs.extend(reader.sources.iter().flat_map(|source| source.outputs.iter().cloned()));
+            outputs.extend(
+                reader
+                    .sources
+                    .iter()
+                    .flat_map(|source| source.outputs.iter().cloned()),
+            );
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
@@ -99,7 +113,9 @@ pub(crate) async fn inputs_read(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<Com
     let mut inputs = Vec::with_capacity(outputs.len());
     for id in &outputs {
         // One that is gone was not read: a limit was reached before.
-        let Ok(stored) = store.record(id).await else { continue };
+        let Ok(stored) = store.record(id).await else {
+            continue;
+        };
         let record = &stored.record;
         inputs.push(CommitInput {
             input: Some(Input::MapOutput(MapOutputInput {
@@ -117,7 +133,11 @@ pub(crate) async fn inputs_read(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<Com
 impl DisplayAs for MapOutputsExec {
     fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let outputs: usize = self.sources.iter().map(|source| source.outputs.len()).sum();
-        write!(f, "MapOutputsExec: partitions={}, outputs={outputs}", self.sources.len())
+        write!(
+            f,
+            "MapOutputsExec: partitions={}, outputs={outputs}",
+            self.sources.len()
+        )
     }
 }
 
@@ -141,7 +161,10 @@ impl ExecutionPlan for MapOutputsExec {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn with_new_children(self: Arc<Self>, _children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+    fn with_new_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(self)
     }
 

@@ -42,7 +42,9 @@ pub fn task_runtimes(base: Arc<RuntimeEnv>, options: &Options) -> Arc<dyn Sessio
     let per_slot = (options.memory_bytes / options.task_slots.max(1)).max(MIN_TASK_MEMORY);
     let pool = move |base: Arc<RuntimeEnv>, _: &_, slots: u32| {
         let memory = per_slot.saturating_mul(slots.max(1) as usize);
-        RuntimeEnvBuilder::from_runtime_env(&base).with_memory_pool(Arc::new(FairSpillPool::new(memory))).build_arc()
+        RuntimeEnvBuilder::from_runtime_env(&base)
+            .with_memory_pool(Arc::new(FairSpillPool::new(memory)))
+            .build_arc()
     };
     Arc::new(DefaultSessionRuntimeCache::new(producer(base), Arc::new(pool), 0))
 }

@@ -12,8 +12,9 @@ use ballista_core::error::BallistaError;
 use ballista_core::serde::protobuf::executor_grpc_server::ExecutorGrpc;
 use ballista_core::serde::protobuf::task_status::Status as TaskEnd;
 use ballista_core::serde::protobuf::{
-    CancelTasksParams, CancelTasksResult, FailedTask, LaunchMultiTaskParams, LaunchMultiTaskResult, LaunchTaskParams, LaunchTaskResult,
-    MultiTaskDefinition, RemoveJobDataParams, RemoveJobDataResult, StopExecutorParams, StopExecutorResult, SuccessfulTask, TaskStatus,
+    CancelTasksParams, CancelTasksResult, FailedTask, LaunchMultiTaskParams, LaunchMultiTaskResult,
+    LaunchTaskParams, LaunchTaskResult, MultiTaskDefinition, RemoveJobDataParams, RemoveJobDataResult,
+    StopExecutorParams, StopExecutorResult, SuccessfulTask, TaskStatus,
 };
 use ballista_core::serde::scheduler::from_proto::get_task_definition_vec;
 use ballista_core::serde::scheduler::{TaskDefinition, TaskKey};
@@ -78,7 +79,10 @@ impl TaskService {
             store: parts.store,
             producer: parts.producer,
             runtimes: parts.runtimes,
-            codec: BallistaCodec::new(Arc::new(BallistaLogicalExtensionCodec::default()), Arc::new(CometCodec::default())),
+            codec: BallistaCodec::new(
+                Arc::new(BallistaLogicalExtensionCodec::default()),
+                Arc::new(CometCodec::default()),
+            ),
             threads: parts.threads,
             aborts: Mutex::default(),
             statuses,
@@ -106,13 +110,21 @@ impl TaskService {
     }
 
     fn launch(&self, tasks: MultiTaskDefinition) {
-        let registered: Vec<_> = tasks.task_ids.iter().map(|task| {
-            let (abort, registration) = AbortHandle::new_pair();
-            let key = TaskKey { job_id: tasks.job_id.clone().into(), stage_id: tasks.stage_id as usize, task_id: task.task_id as usize };
-            // Before the call is answered: a cancellation may follow at once.
-            self.0.aborts.lock().insert(key, abort);
-            registration
-        }).collect();
+        let registered: Vec<_> = tasks
+            .task_ids
+            .iter()
+            .map(|task| {
+                let (abort, registration) = AbortHandle::new_pair();
+                let key = TaskKey {
+                    job_id: tasks.job_id.clone().into(),
+                    stage_id: tasks.stage_id as usize,
+                    task_id: task.task_id as usize,
+                };
+                // Before the call is answered: a cancellation may follow at once.
+                self.0.aborts.lock().insert(key, abort);
+                registration
+            })
+            .collect();
         self.0.open.send_modify(|open| *open += registered.len());
         let service = self.clone();
         self.0.threads.spawn(async move {
@@ -133,7 +145,9 @@ impl TaskService {
             tracing::error!(job = %tasks.job_id, stage = tasks.stage_id, %error, "tasks cannot be decoded");
             let text = error.to_string();
             for task in &tasks.task_ids {
-                let error = BallistaError::DataFusionError(Box::new(datafusion::error::DataFusionError::Execution(text.clone())));
+                let error = BallistaError::DataFusionError(Box::new(
+                    datafusion::error::DataFusionError::Execution(text.clone()),
+                ));
                 let status = TaskStatus {
                     task_id: task.task_id,
                     job_id: tasks.job_id.clone(),
@@ -169,7 +183,11 @@ impl TaskService {
         status.status = Some(match result {
             Ok(partitions) => {
                 let executor_id = self.0.executor_id.clone();
-                TaskEnd::Successful(SuccessfulTask { executor_id, partitions, ..Default::default() })
+                TaskEnd::Successful(SuccessfulTask {
+                    executor_id,
+                    partitions,
+                    ..Default::default()
+                })
             }
             Err(error) => TaskEnd::Failed(FailedTask::from(error)),
         });
@@ -187,14 +205,25 @@ impl TaskService {
 }
 
 fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis() as u64)
 }
 
 impl Inner {
     fn decode(&self, tasks: MultiTaskDefinition) -> Result<Vec<TaskDefinition>, BallistaError> {
         let none = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
         let producer = Arc::clone(&self.producer);
-        get_task_definition_vec(tasks, producer, session_config(), none.0, none.1, none.2, none.3, self.codec.clone())
+        get_task_definition_vec(
+            tasks,
+            producer,
+            session_config(),
+            none.0,
+            none.1,
+            none.2,
+            none.3,
+            self.codec.clone(),
+        )
     }
 
     async fn execute(&self, task: TaskDefinition) -> datafusion::error::Result<Vec<ShuffleWritePartition>> {
@@ -204,8 +233,18 @@ impl Inner {
         );
         let partitions = task.global_output_partition_ids;
         let config = &task.session_config;
-        let stage = self.engine.create_query_stage_exec(task.job_id, task.stage_id, task.task_id, partitions, task.plan, "", config)?;
-        let runtime = self.runtimes.produce_runtime(&task.session_id, &task.session_config, task.vcores_consumed)?;
+        let stage = self.engine.create_query_stage_exec(
+            task.job_id,
+            task.stage_id,
+            task.task_id,
+            partitions,
+            task.plan,
+            "",
+            config,
+        )?;
+        let runtime =
+            self.runtimes
+                .produce_runtime(&task.session_id, &task.session_config, task.vcores_consumed)?;
         let functions = &task.function_registry;
         let context = TaskContext::new(
             Some(name),
@@ -240,7 +279,10 @@ impl ExecutorGrpc for TaskService {
         Ok(Response::new(LaunchMultiTaskResult::default()))
     }
 
-    async fn stop_executor(&self, request: Request<StopExecutorParams>) -> Result<Response<StopExecutorResult>, Status> {
+    async fn stop_executor(
+        &self,
+        request: Request<StopExecutorParams>,
+    ) -> Result<Response<StopExecutorResult>, Status> {
         let params = request.into_inner();
         if params.executor_id == self.0.executor_id {
             tracing::info!(reason = %params.reason, "the scheduler asks to stop");
@@ -249,11 +291,18 @@ impl ExecutorGrpc for TaskService {
         Ok(Response::new(StopExecutorResult {}))
     }
 
-    async fn cancel_tasks(&self, request: Request<CancelTasksParams>) -> Result<Response<CancelTasksResult>, Status> {
+    async fn cancel_tasks(
+        &self,
+        request: Request<CancelTasksParams>,
+    ) -> Result<Response<CancelTasksResult>, Status> {
         let tasks = request.into_inner().task_infos;
         let aborts = self.0.aborts.lock();
         for task in tasks {
-            let key = TaskKey { job_id: task.job_id.into(), stage_id: task.stage_id as usize, task_id: task.task_id as usize };
+            let key = TaskKey {
+                job_id: task.job_id.into(),
+                stage_id: task.stage_id as usize,
+                task_id: task.task_id as usize,
+            };
             if let Some(abort) = aborts.get(&key) {
                 abort.abort();
             }
@@ -262,8 +311,14 @@ impl ExecutorGrpc for TaskService {
     }
 
     /// Every executor is asked; they share the store, so what one has removed is nothing to the next.
-    async fn remove_job_data(&self, request: Request<RemoveJobDataParams>) -> Result<Response<RemoveJobDataResult>, Status> {
-        let RemoveJobDataParams { job_id, remove_stage_ids } = request.into_inner();
+    async fn remove_job_data(
+        &self,
+        request: Request<RemoveJobDataParams>,
+    ) -> Result<Response<RemoveJobDataResult>, Status> {
+        let RemoveJobDataParams {
+            job_id,
+            remove_stage_ids,
+        } = request.into_inner();
         let mut deleted = 0;
         let failed = |error: cne_storage::StoreError| Status::internal(error.to_string());
         if remove_stage_ids.is_empty() {

@@ -1,0 +1,189 @@
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arrow_flight::FlightClient;
+use arrow_flight::error::FlightError;
+use arrow_flight::flight_service_server::FlightServiceServer;
+use arrow_flight::{Action, Ticket};
+use bytes::Bytes;
+use cne_proto::v1::{ErrorDetail, ResultTicket};
+use cne_task::ticket::TicketKeys;
+use futures::TryStreamExt;
+use tokio::net::TcpListener;
+use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Channel, Server};
+
+use super::*;
+use crate::flight::ResultService;
+
+const KEY: &str = "k:000102030405060708090a0b0c0d0e0f";
+
+fn ticket(job: &str) -> ResultTicket {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    ResultTicket {
+        job_id: job.into(),
+        stage_id: 1,
+        partition: 0,
+        expires_at: now + 60,
+        audience: "pool".into(),
+        query_id: "query".into(),
+    }
+}
+
+fn sign(ticket: &ResultTicket) -> Bytes {
+    TicketKeys::parse(KEY).unwrap().sign(ticket)
+}
+
+/// A client of a service that serves `store`.
+async fn client(store: &ShuffleStore) -> FlightClient {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let keys = Arc::new(TicketKeys::parse(KEY).unwrap());
+    let totals = Arc::new(Totals::default());
+    let service = ResultService::new(store.clone(), keys, "pool".into(), "executor".into(), 2, totals);
+    let service = FlightServiceServer::new(service);
+    tokio::spawn(
+        Server::builder()
+            .add_service(service)
+            .serve_with_incoming(TcpIncoming::from(listener)),
+    );
+    FlightClient::new(Channel::from_shared(address).unwrap().connect().await.unwrap())
+}
+
+async fn refusal(client: &mut FlightClient, ticket: Bytes) -> (tonic::Code, String) {
+    let Err(FlightError::Tonic(status)) = client.do_get(Ticket { ticket }).await else {
+        panic!("not refused")
+    };
+    let detail = status
+        .metadata()
+        .get_bin("cne-error-bin")
+        .unwrap()
+        .to_bytes()
+        .unwrap();
+    (status.code(), ErrorDetail::decode(detail).unwrap().code)
+}
+
+#[tokio::test]
+async fn rows_are_served_again_and_again() {
+    let store = store();
+    let plan = result_stage("job", 1, memory(vec![batch(0, 20_000), batch(20_000, 30_000)]));
+    run(&engine(&store), "job", 1, 0, 0, plan).await.unwrap();
+    let mut client = client(&store).await;
+    for _ in 0..2 {
+        let stream = client
+            .do_get(Ticket {
+                ticket: sign(&ticket("job")),
+            })
+            .await
+            .unwrap();
+        let found: Vec<_> = stream.try_collect().await.unwrap();
+        assert_eq!(keys(&found), keys(&[batch(0, 30_000)]));
+    }
+}
+
+#[tokio::test]
+async fn a_result_without_rows_has_its_schema() {
+    let store = store();
+    run(
+        &engine(&store),
+        "job",
+        1,
+        0,
+        0,
+        result_stage("job", 1, memory(vec![])),
+    )
+    .await
+    .unwrap();
+    let mut client = client(&store).await;
+    let mut stream = client
+        .do_get(Ticket {
+            ticket: sign(&ticket("job")),
+        })
+        .await
+        .unwrap();
+    assert_eq!(stream.try_next().await.unwrap(), None);
+    assert_eq!(
+        stream.schema().map(|found| found.fields()),
+        Some(schema().fields())
+    );
+}
+
+#[tokio::test]
+async fn forged_expired_and_foreign_tickets_are_refused_and_lost_results_named() {
+    let store = store();
+    run(
+        &engine(&store),
+        "job",
+        1,
+        0,
+        0,
+        result_stage("job", 1, memory(vec![batch(0, 3)])),
+    )
+    .await
+    .unwrap();
+    let mut client = client(&store).await;
+    let refused = |code: &str| (tonic::Code::Unauthenticated, code.to_string());
+    let mut forged = sign(&ticket("job")).to_vec();
+    forged[5] ^= 1;
+    assert_eq!(refusal(&mut client, forged.into()).await, refused("CNE-4001"));
+    let other = TicketKeys::parse("k:ff0102030405060708090a0b0c0d0e0f").unwrap();
+    assert_eq!(
+        refusal(&mut client, other.sign(&ticket("job"))).await,
+        refused("CNE-4001")
+    );
+    let expired = ResultTicket {
+        expires_at: 1,
+        ..ticket("job")
+    };
+    assert_eq!(refusal(&mut client, sign(&expired)).await, refused("CNE-4002"));
+    let foreign = ResultTicket {
+        audience: "another pool".into(),
+        ..ticket("job")
+    };
+    assert_eq!(refusal(&mut client, sign(&foreign)).await, refused("CNE-4003"));
+    let lost = ResultTicket {
+        partition: 1,
+        ..ticket("job")
+    };
+    assert_eq!(
+        refusal(&mut client, sign(&lost)).await,
+        (tonic::Code::NotFound, "CNE-4004".into())
+    );
+}
+
+#[tokio::test]
+async fn jobs_are_deleted_only_by_ticket() {
+    let store = store();
+    run(
+        &engine(&store),
+        "job",
+        1,
+        0,
+        0,
+        result_stage("job", 1, memory(vec![batch(0, 3)])),
+    )
+    .await
+    .unwrap();
+    let mut client = client(&store).await;
+    let delete = |body: Bytes| Action {
+        r#type: "comet.delete-job".into(),
+        body,
+    };
+    assert!(client.do_action(delete("job".into())).await.is_err());
+    assert!(
+        client
+            .do_get(Ticket {
+                ticket: sign(&ticket("job"))
+            })
+            .await
+            .is_ok()
+    );
+    client
+        .do_action(delete(sign(&ticket("job"))))
+        .await
+        .unwrap()
+        .try_collect::<Vec<_>>()
+        .await
+        .unwrap();
+    assert_eq!(refusal(&mut client, sign(&ticket("job"))).await.1, "CNE-4004");
+}

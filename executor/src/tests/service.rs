@@ -1,0 +1,229 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use ballista_core::serde::protobuf::executor_grpc_server::ExecutorGrpc;
+use ballista_core::serde::protobuf::failed_task::FailedReason;
+use ballista_core::serde::protobuf::task_status::Status as TaskEnd;
+use ballista_core::serde::protobuf::{
+    CancelTasksParams, LaunchMultiTaskParams, MultiTaskDefinition, RemoveJobDataParams, RunningTaskInfo,
+    TaskId, TaskStatus,
+};
+use cne_fragment::CometFragmentExec;
+use cne_fragment::descriptor::descriptor_plan;
+use cne_proto::spark_expression::{BinaryExpr, Literal, literal::Value};
+use cne_proto::spark_operator::operator::OpStruct;
+use cne_proto::spark_operator::{Filter, Operator, RangeScan};
+use cne_proto::v1::{FragmentNode, PartitionPayload};
+use cne_storage::MapOutputId;
+use cne_task::{CometCodec, failure};
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion_proto::physical_plan::AsExecutionPlan;
+use datafusion_proto::protobuf::PhysicalPlanNode;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
+use tonic::Request;
+
+use super::*;
+use crate::service::{Parts, TaskService};
+use crate::{Options, runtime};
+
+fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>) {
+    let base = Arc::new(RuntimeEnv::default());
+    let options = Options {
+        flight_host: "127.0.0.1".into(),
+        flight_port: 0,
+        grpc_host: [127, 0, 0, 1].into(),
+        grpc_port: 0,
+        host: "127.0.0.1".into(),
+        scheduler_host: "127.0.0.1".into(),
+        scheduler_port: 1,
+        pool_name: "pool".into(),
+        ticket_keys: cne_task::ticket::TicketKeys::parse("k:000102030405060708090a0b0c0d0e0f").unwrap(),
+        storage_url: "file:///nowhere".into(),
+        file_roots: vec![],
+        work_dir: None,
+        task_slots: 2,
+        memory_bytes: 64 << 20,
+        spill_quota: 1 << 30,
+        compression: Default::default(),
+    };
+    TaskService::new(Parts {
+        executor_id: "executor".into(),
+        engine: engine(store),
+        store: store.clone(),
+        producer: runtime::producer(Arc::clone(&base)),
+        runtimes: runtime::task_runtimes(base, &options),
+        threads: tokio::runtime::Handle::current(),
+        drain: CancellationToken::new(),
+    })
+}
+
+fn tasks(plan: Vec<u8>) -> Request<LaunchMultiTaskParams> {
+    let task = TaskId {
+        task_id: 0,
+        task_attempt_num: 0,
+        global_output_partition_ids: vec![0],
+        vcores_consumed: 1,
+    };
+    let definition = MultiTaskDefinition {
+        task_ids: vec![task],
+        job_id: "job".into(),
+        stage_id: 1,
+        plan,
+        session_id: "session".into(),
+        ..Default::default()
+    };
+    Request::new(LaunchMultiTaskParams {
+        multi_tasks: vec![definition],
+        ..Default::default()
+    })
+}
+
+/// `SELECT id FROM range(elements) WHERE id = -1`: works through all of it and gives nothing.
+fn search(elements: i64) -> Vec<u8> {
+    let operator = |kind, children| Operator {
+        children,
+        op_struct: Some(kind),
+        ..Default::default()
+    };
+    let scan = RangeScan {
+        start: 0,
+        step: 1,
+        num_elements: elements,
+        num_slices: 1,
+    };
+    let number = Literal {
+        value: Some(Value::LongVal(-1)),
+        datatype: Some(long()),
+        is_null: false,
+    };
+    let number = Expr {
+        expr_struct: Some(ExprStruct::Literal(number)),
+        ..Default::default()
+    };
+    let equal = BinaryExpr {
+        left: Some(Box::new(column(0))),
+        right: Some(Box::new(number)),
+    };
+    let predicate = Expr {
+        expr_struct: Some(ExprStruct::Eq(Box::new(equal))),
+        ..Default::default()
+    };
+    let filter = Filter {
+        predicate: Some(predicate),
+        ..Default::default()
+    };
+    let block = operator(
+        OpStruct::Filter(filter),
+        vec![operator(OpStruct::RangeScan(scan), vec![])],
+    );
+    let node = FragmentNode {
+        operator: block.encode_to_vec().into(),
+        ..Default::default()
+    };
+    let descriptors = descriptor_plan(vec![PartitionPayload::default()]).unwrap();
+    let fragment = CometFragmentExec::try_new(node, vec![descriptors]).unwrap();
+    let plan = result_stage("job", 1, Arc::new(fragment));
+    let message = PhysicalPlanNode::try_from_physical_plan(plan, &CometCodec::default()).unwrap();
+    message.encode_to_vec()
+}
+
+async fn end(ends: &mut UnboundedReceiver<TaskStatus>) -> TaskEnd {
+    let status = tokio::time::timeout(Duration::from_secs(10), ends.recv())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (status.job_id.as_str(), status.stage_id, status.task_id),
+        ("job", 1, 0)
+    );
+    status.status.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_launched_task_commits_and_stays_open_until_it_is_confirmed() {
+    let store = store();
+    let (service, mut ends) = service(&store);
+    service.launch_multi_task(tasks(search(100_000))).await.unwrap();
+    let TaskEnd::Successful(done) = end(&mut ends).await else {
+        panic!("it failed")
+    };
+    assert_eq!(
+        (done.executor_id.as_str(), done.partitions.len()),
+        ("executor", 1)
+    );
+    let open = tokio::time::timeout(Duration::from_millis(50), service.idle()).await;
+    assert!(open.is_err(), "a drain would lose the task's end");
+    service.confirmed(1);
+    service.idle().await;
+    assert!(store.record(&MapOutputId::new("job", 1, 0)).await.is_ok());
+    let remove = RemoveJobDataParams {
+        job_id: "job".into(),
+        remove_stage_ids: vec![],
+    };
+    service.remove_job_data(Request::new(remove)).await.unwrap();
+    assert!(
+        store
+            .record(&MapOutputId::new("job", 1, 0))
+            .await
+            .unwrap_err()
+            .is_lost_output()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_task_ends_within_a_second_in_the_middle_of_its_computation() {
+    let store = store();
+    let (service, mut ends) = service(&store);
+    service
+        .launch_multi_task(tasks(search(i64::MAX / 2)))
+        .await
+        .unwrap();
+    assert!(
+        tokio::time::timeout(Duration::from_millis(500), ends.recv())
+            .await
+            .is_err(),
+        "it should still run"
+    );
+    let task = RunningTaskInfo {
+        task_id: 0,
+        job_id: "job".into(),
+        stage_id: 1,
+        ..Default::default()
+    };
+    service
+        .cancel_tasks(Request::new(CancelTasksParams {
+            task_infos: vec![task],
+        }))
+        .await
+        .unwrap();
+    let status = tokio::time::timeout(Duration::from_secs(1), ends.recv())
+        .await
+        .unwrap()
+        .unwrap();
+    let Some(TaskEnd::Failed(failed)) = status.status else {
+        panic!("{status:?}")
+    };
+    assert!(
+        matches!(failed.failed_reason, Some(FailedReason::TaskKilled(_))),
+        "{failed:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_that_cannot_be_decoded_is_a_typed_failure() {
+    let (service, mut ends) = service(&store());
+    service
+        .launch_multi_task(tasks(b"no plan".to_vec()))
+        .await
+        .unwrap();
+    let TaskEnd::Failed(failed) = end(&mut ends).await else {
+        panic!("it succeeded")
+    };
+    assert_eq!(failure::decode(&failed.error).unwrap().code, "CNE-2010");
+    service.close();
+    assert_eq!(
+        service.launch_multi_task(tasks(vec![])).await.unwrap_err().code(),
+        tonic::Code::Unavailable
+    );
+}
