@@ -66,8 +66,8 @@ impl ResultService {
             .map_or(0, |since| since.as_secs());
         self.keys.verify(bytes, &self.pool_name, now).map_err(|error| {
             let code = match error {
-                TicketError::Expired { .. } => codes::TICKET_EXPIRED,
-                TicketError::WrongAudience { .. } => codes::TICKET_FOREIGN,
+                TicketError::Expired => codes::TICKET_EXPIRED,
+                TicketError::WrongAudience => codes::TICKET_FOREIGN,
                 _ => codes::TICKET_FORGED,
             };
             status(tonic::Code::Unauthenticated, code, &error.to_string(), "")

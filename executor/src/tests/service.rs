@@ -189,7 +189,6 @@ async fn a_cancelled_task_ends_within_a_second_in_the_middle_of_its_computation(
         task_id: 0,
         job_id: "job".into(),
         stage_id: 1,
-        ..Default::default()
     };
     service
         .cancel_tasks(Request::new(CancelTasksParams {
