@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{AsArray, BooleanArray, RecordBatch};
+use arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{and_kleene, or_kleene, prep_null_mask_filter};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::Result;
@@ -130,11 +130,16 @@ impl PhysicalExpr for ShortCircuit {
         let left = self.left.evaluate(batch)?.into_array(batch.num_rows())?;
         let left = left.as_boolean();
         // AND: false decides; OR: true decides. NULL does not.
-        let decided = prep_null_mask_filter(&if self.and {
+        let decided = if self.and {
             arrow::compute::not(left)?
         } else {
             left.clone()
-        });
+        };
+        let decided = if decided.null_count() > 0 {
+            prep_null_mask_filter(&decided)
+        } else {
+            decided
+        };
         let open = arrow::compute::not(&decided)?;
         if !open.has_true() {
             return Ok(ColumnarValue::Array(Arc::new(left.clone())));
@@ -169,5 +174,65 @@ impl PhysicalExpr for ShortCircuit {
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{ArrayRef, Int32Array};
+    use arrow::datatypes::Field;
+
+    use super::*;
+    use crate::EvalMode;
+    use crate::arithmetic::{ArithmeticOp, arithmetic};
+    use crate::compare::{CompareOp, comparison};
+
+    /// `x <> 0 AND 1 / x > 0`, or `x = 0 OR 1 / x > 0`, in ANSI mode.
+    fn guarded(conjunction: bool, values: Vec<Option<i32>>) -> Vec<Option<bool>> {
+        let schema = Arc::new(Schema::new(vec![Field::new("x", DataType::Int32, true)]));
+        let batch =
+            RecordBatch::try_new(schema, vec![Arc::new(Int32Array::from(values)) as ArrayRef]).unwrap();
+        let x = || Arc::new(Column::new("x", 0)) as Arc<dyn PhysicalExpr>;
+        let literal = |v: i32| Arc::new(Literal::new(v.into())) as Arc<dyn PhysicalExpr>;
+        let int = DataType::Int32;
+        let op = ArithmeticOp::Remainder;
+        let quotient = arithmetic(op, literal(1), x(), &int, &int, &int, EvalMode::Ansi, None).unwrap();
+        let positive = comparison(CompareOp::GtEq, quotient, literal(0), &int).unwrap();
+        let guard = if conjunction {
+            CompareOp::NotEq
+        } else {
+            CompareOp::Eq
+        };
+        let guard = comparison(guard, x(), literal(0), &int).unwrap();
+        let expr = if conjunction {
+            and(guard, positive)
+        } else {
+            or(guard, positive)
+        };
+        let array = expr
+            .evaluate(&batch)
+            .unwrap()
+            .into_array(batch.num_rows())
+            .unwrap();
+        array.as_boolean().iter().collect()
+    }
+
+    #[test]
+    fn the_left_side_guards_the_right_one_on_each_row() {
+        // Without and with NULLs on the left.
+        for values in [
+            vec![Some(0), Some(2)],
+            vec![Some(0), None, Some(2)],
+            vec![Some(0), Some(0)],
+        ] {
+            let want = |decided: bool| {
+                values
+                    .iter()
+                    .map(|v| v.map(|v| if v == 0 { decided } else { true }))
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(guarded(true, values.clone()), want(false));
+            assert_eq!(guarded(false, values.clone()), want(true));
+        }
     }
 }
