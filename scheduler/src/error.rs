@@ -37,7 +37,10 @@ impl Failure {
 
     /// A refused plan with everything in it that is not executed.
     pub fn rejected(code: Code, rejections: Vec<Rejection>) -> Self {
-        let named: Vec<_> = rejections.iter().map(|r| format!("{} ({})", r.what, r.reason)).collect();
+        let named: Vec<_> = rejections
+            .iter()
+            .map(|r| format!("{} ({})", r.what, r.reason))
+            .collect();
         let mut failure = Self::new(code, format!("{} {}", code.summary, named.join("; ")));
         failure.detail.rejections = rejections;
         failure
@@ -68,7 +71,10 @@ impl Failure {
 
     /// The answer to a call.
     pub fn to_status(&self) -> Status {
-        let mut status = Status::new(grpc_code(&self.detail.code), shortened(&self.to_string(), MAX_STATUS_TEXT));
+        let mut status = Status::new(
+            grpc_code(&self.detail.code),
+            shortened(&self.to_string(), MAX_STATUS_TEXT),
+        );
         let value = MetadataValue::from_bytes(&self.fitted().encode_to_vec());
         status.metadata_mut().insert_bin(ERROR_TRAILER, value);
         status
@@ -148,14 +154,24 @@ mod tests {
     use super::*;
 
     fn trailer(status: &Status) -> ErrorDetail {
-        let bytes = status.metadata().get_bin(ERROR_TRAILER).unwrap().to_bytes().unwrap();
+        let bytes = status
+            .metadata()
+            .get_bin(ERROR_TRAILER)
+            .unwrap()
+            .to_bytes()
+            .unwrap();
         ErrorDetail::decode(bytes).unwrap()
     }
 
     #[test]
     fn a_refusal_fits_into_a_trailer_and_counts_what_does_not() {
         let rejections: Vec<_> = (0..500)
-            .map(|stage| Rejection { stage, what: "Cast".into(), reason: "ä".repeat(400), ..Default::default() })
+            .map(|stage| Rejection {
+                stage,
+                what: "Cast".into(),
+                reason: "ä".repeat(400),
+                ..Default::default()
+            })
             .collect();
         let status = Failure::rejected(codes::NOT_EXECUTED, rejections).to_status();
         assert_eq!(status.code(), tonic::Code::InvalidArgument);
@@ -176,7 +192,10 @@ mod tests {
         };
         let text = format!("Job failed: {:?}", failure::encode(&task));
         let detail = trailer(&Failure::from_job(&text).of_query("q").to_status());
-        assert_eq!((detail.code.as_str(), detail.query_id.as_str()), ("CNE-2001", "q"));
+        assert_eq!(
+            (detail.code.as_str(), detail.query_id.as_str()),
+            ("CNE-2001", "q")
+        );
         assert_eq!(detail.spark_error_json, task.spark_error_json);
     }
 }

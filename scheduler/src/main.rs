@@ -34,13 +34,21 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Failed> {
-    let settings = match SchedulerSettings::from_args_and_env(std::env::args_os().skip(1), std::env::vars_os())? {
-        Invocation::Run(settings) => settings,
-        Invocation::Help(text) | Invocation::Version(text) => return Ok(std::io::stdout().write_all(text.as_bytes())?),
-    };
-    tracing_subscriber::fmt().with_env_filter(settings.log_level.parse::<tracing_subscriber::EnvFilter>()?).init();
+    let settings =
+        match SchedulerSettings::from_args_and_env(std::env::args_os().skip(1), std::env::vars_os())? {
+            Invocation::Run(settings) => settings,
+            Invocation::Help(text) | Invocation::Version(text) => {
+                return Ok(std::io::stdout().write_all(text.as_bytes())?);
+            }
+        };
+    tracing_subscriber::fmt()
+        .with_env_filter(settings.log_level.parse::<tracing_subscriber::EnvFilter>()?)
+        .init();
     let options = options(&settings)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("comet-scheduler").build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("comet-scheduler")
+        .build()?;
     runtime.block_on(async {
         let drain = CancellationToken::new();
         let handle = start(options, drain.clone()).await?;
@@ -83,5 +91,7 @@ fn options(settings: &SchedulerSettings) -> Result<Options, Failed> {
 
 fn resolve(address: &Address) -> Result<SocketAddr, Failed> {
     let mut found = (address.host.as_str(), address.port).to_socket_addrs()?;
-    found.next().ok_or_else(|| format!("{address} has no address").into())
+    found
+        .next()
+        .ok_or_else(|| format!("{address} has no address").into())
 }

@@ -74,17 +74,30 @@ pub async fn start(options: Options, drain: CancellationToken) -> Result<Handle,
         .max_decoding_message_size(GRPC_MESSAGE_BYTES)
         .max_encoding_message_size(GRPC_MESSAGE_BYTES);
     let stop = drain.clone();
-    let flight = server().add_service(front).serve_with_incoming_shutdown(TcpIncoming::from(flight_listener).with_nodelay(Some(true)), async move { stop.cancelled().await });
+    let flight = server().add_service(front).serve_with_incoming_shutdown(
+        TcpIncoming::from(flight_listener).with_nodelay(Some(true)),
+        async move { stop.cancelled().await },
+    );
     // Executors are served until the queries have ended, so that their cancelled tasks can report.
     let stopped = queries.clone();
     let stop = drain.clone();
-    let executors = server().add_service(gateway).serve_with_incoming_shutdown(TcpIncoming::from(executor_listener).with_nodelay(Some(true)), async move {
-        stop.cancelled().await;
-        stopped.drained().await;
-    });
+    let executors = server().add_service(gateway).serve_with_incoming_shutdown(
+        TcpIncoming::from(executor_listener).with_nodelay(Some(true)),
+        async move {
+            stop.cancelled().await;
+            stopped.drained().await;
+        },
+    );
     let listeners = vec![tokio::spawn(flight), tokio::spawn(executors)];
     tracing::info!(%flight_address, %executor_address, "comet-scheduler is ready");
-    Ok(Handle { flight_address, executor_address, pool, queries, drain, listeners })
+    Ok(Handle {
+        flight_address,
+        executor_address,
+        pool,
+        queries,
+        drain,
+        listeners,
+    })
 }
 
 fn server() -> Server {
@@ -100,7 +113,9 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Servic
         let bound = listener.local_addr()?;
         Ok((listener, bound))
     };
-    bound.await.map_err(|source| ServiceError::Listen { address, source })
+    bound
+        .await
+        .map_err(|source| ServiceError::Listen { address, source })
 }
 
 impl Handle {
@@ -109,8 +124,11 @@ impl Handle {
     /// # Errors
     /// When a listener failed before the drain.
     pub async fn stopped(self) -> Result<(), ServiceError> {
-        let [flight, executors] = <[_; 2]>::try_from(self.listeners).map_or_else(|_| [None, None], |l| l.map(Some));
-        let (Some(mut flight), Some(mut executors)) = (flight, executors) else { return Ok(()) };
+        let [flight, executors] =
+            <[_; 2]>::try_from(self.listeners).map_or_else(|_| [None, None], |l| l.map(Some));
+        let (Some(mut flight), Some(mut executors)) = (flight, executors) else {
+            return Ok(());
+        };
         tokio::select! {
             ended = &mut flight => return Ok(ended??),
             ended = &mut executors => return Ok(ended??),

@@ -11,8 +11,8 @@ use std::{
 };
 
 use arrow_flight::{
-    Action, CancelFlightInfoRequest, FlightDescriptor, FlightEndpoint, FlightInfo, PollInfo, RenewFlightEndpointRequest,
-    flight_service_client::FlightServiceClient,
+    Action, CancelFlightInfoRequest, FlightDescriptor, FlightEndpoint, FlightInfo, PollInfo,
+    RenewFlightEndpointRequest, flight_service_client::FlightServiceClient,
 };
 use ballista_core::serde::protobuf::{ExecutionError, FailedTask, IoError, failed_task::FailedReason};
 use cne_proto::v1::{ErrorDetail, QueryProgress, QueryState, ShuffleOrigin, TaskFailure};
@@ -41,8 +41,16 @@ struct Cluster {
 async fn cluster(options: Options) -> Cluster {
     let drain = CancellationToken::new();
     let handle = start(options, drain.clone()).await.unwrap();
-    let channel = Channel::from_shared(format!("http://{}", handle.flight_address)).unwrap().connect().await.unwrap();
-    Cluster { handle, client: FlightServiceClient::new(channel), drain }
+    let channel = Channel::from_shared(format!("http://{}", handle.flight_address))
+        .unwrap()
+        .connect()
+        .await
+        .unwrap();
+    Cluster {
+        handle,
+        client: FlightServiceClient::new(channel),
+        drain,
+    }
 }
 
 impl Cluster {
@@ -52,19 +60,32 @@ impl Cluster {
 
     async fn submit(&self, request: &cne_proto::v1::QueryRequest) -> Result<PollInfo, Status> {
         let descriptor = FlightDescriptor::new_cmd(bytes(request));
-        Ok(self.client.clone().poll_flight_info(descriptor).await?.into_inner())
+        Ok(self
+            .client
+            .clone()
+            .poll_flight_info(descriptor)
+            .await?
+            .into_inner())
     }
 
     async fn run(&self, request: &cne_proto::v1::QueryRequest) -> Result<FlightInfo, Status> {
         let mut answer = self.submit(request).await?;
         while let Some(descriptor) = answer.flight_descriptor.take() {
-            answer = self.client.clone().poll_flight_info(descriptor).await?.into_inner();
+            answer = self
+                .client
+                .clone()
+                .poll_flight_info(descriptor)
+                .await?
+                .into_inner();
         }
         Ok(answer.info.unwrap())
     }
 
     async fn act(&self, kind: &str, body: Vec<u8>) -> Result<Vec<u8>, Status> {
-        let action = Action { r#type: kind.into(), body: body.into() };
+        let action = Action {
+            r#type: kind.into(),
+            body: body.into(),
+        };
         let mut answers = self.client.clone().do_action(action).await?.into_inner();
         Ok(answers.next().await.unwrap()?.body.to_vec())
     }
@@ -79,7 +100,12 @@ fn progress(info: &FlightInfo) -> QueryProgress {
 }
 
 fn detail(status: &Status) -> ErrorDetail {
-    let bytes = status.metadata().get_bin(ERROR_TRAILER).expect("a typed error").to_bytes().unwrap();
+    let bytes = status
+        .metadata()
+        .get_bin(ERROR_TRAILER)
+        .expect("a typed error")
+        .to_bytes()
+        .unwrap();
     ErrorDetail::decode(bytes).unwrap()
 }
 
@@ -94,11 +120,23 @@ async fn a_query_gives_one_endpoint_per_partition_and_joins_by_its_id() {
     assert!(info.ordered);
     assert_eq!(info.clone().try_decode_schema().unwrap().fields().len(), 1);
     let done = progress(&info);
-    assert_eq!((done.state(), done.executors, done.result_rows), (QueryState::Succeeded, 2, 4));
+    assert_eq!(
+        (done.state(), done.executors, done.result_rows),
+        (QueryState::Succeeded, 2, 4)
+    );
     let keys = options().ticket_keys;
     for (at, endpoint) in info.endpoint.iter().enumerate() {
-        let ticket = keys.verify(&endpoint.ticket.as_ref().unwrap().ticket, "default", 1).unwrap();
-        assert_eq!((ticket.partition as usize, ticket.stage_id, ticket.query_id.as_str()), (at, 2, request.query_id.as_str()));
+        let ticket = keys
+            .verify(&endpoint.ticket.as_ref().unwrap().ticket, "default", 1)
+            .unwrap();
+        assert_eq!(
+            (
+                ticket.partition as usize,
+                ticket.stage_id,
+                ticket.query_id.as_str()
+            ),
+            (at, 2, request.query_id.as_str())
+        );
         assert_eq!(endpoint.location.len(), 2);
     }
     // 6 map tasks and 4 others, each once, although every status was reported twice.
@@ -106,19 +144,51 @@ async fn a_query_gives_one_endpoint_per_partition_and_joins_by_its_id() {
     assert_eq!(again.endpoint.len(), 4);
     let starts = starts(&[&first, &second]);
     assert_eq!((starts.len(), starts.values().sum::<usize>()), (10, 10));
-    let other = cne_proto::v1::QueryRequest { description: "other".into(), ..request.clone() };
-    assert_eq!(detail(&cluster.submit(&other).await.unwrap_err()).code, "CNE-1015");
+    let other = cne_proto::v1::QueryRequest {
+        description: "other".into(),
+        ..request.clone()
+    };
+    assert_eq!(
+        detail(&cluster.submit(&other).await.unwrap_err()).code,
+        "CNE-1015"
+    );
     // GetFlightInfo joins the same query.
-    let joined = cluster.client.clone().get_flight_info(FlightDescriptor::new_cmd(bytes(&request))).await.unwrap();
+    let joined = cluster
+        .client
+        .clone()
+        .get_flight_info(FlightDescriptor::new_cmd(bytes(&request)))
+        .await
+        .unwrap();
     assert_eq!(joined.into_inner().endpoint.len(), 4);
-    let endpoint = RenewFlightEndpointRequest { endpoint: Some(info.endpoint[1].clone()) };
-    let renewed = FlightEndpoint::decode(&*cluster.act("RenewFlightEndpoint", endpoint.encode_to_vec()).await.unwrap()).unwrap();
-    assert_eq!(keys.verify(&renewed.ticket.unwrap().ticket, "default", 1).unwrap().partition, 1);
-    let health: serde_json::Value = serde_json::from_slice(&cluster.act("comet.health", vec![]).await.unwrap()).unwrap();
-    assert_eq!((health["slots"].as_u64(), health["queries_running"].as_u64()), (Some(4), Some(0)));
-    let queries: serde_json::Value = serde_json::from_slice(&cluster.act("comet.queries", vec![]).await.unwrap()).unwrap();
+    let endpoint = RenewFlightEndpointRequest {
+        endpoint: Some(info.endpoint[1].clone()),
+    };
+    let renewed = FlightEndpoint::decode(
+        &*cluster
+            .act("RenewFlightEndpoint", endpoint.encode_to_vec())
+            .await
+            .unwrap(),
+    )
+    .unwrap();
+    assert_eq!(
+        keys.verify(&renewed.ticket.unwrap().ticket, "default", 1)
+            .unwrap()
+            .partition,
+        1
+    );
+    let health: serde_json::Value =
+        serde_json::from_slice(&cluster.act("comet.health", vec![]).await.unwrap()).unwrap();
+    assert_eq!(
+        (health["slots"].as_u64(), health["queries_running"].as_u64()),
+        (Some(4), Some(0))
+    );
+    let queries: serde_json::Value =
+        serde_json::from_slice(&cluster.act("comet.queries", vec![]).await.unwrap()).unwrap();
     assert_eq!(queries[0]["state"], "succeeded");
-    assert_eq!(detail(&cluster.act("comet.unheard", vec![]).await.unwrap_err()).code, "CNE-1013");
+    assert_eq!(
+        detail(&cluster.act("comet.unheard", vec![]).await.unwrap_err()).code,
+        "CNE-1013"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -130,7 +200,11 @@ async fn a_lost_executor_costs_its_running_tasks_only() {
     let survivor = cluster.executor(2, slow).await;
     // A map task and a consumer task on each: 8 maps, 6 consumers, one final.
     let both = project(scan());
-    let request = request(vec![rows(8), block(&both, vec![hash(0, 6, NUM)]), block(&both, vec![single(1)])]);
+    let request = request(vec![
+        rows(8),
+        block(&both, vec![hash(0, 6, NUM)]),
+        block(&both, vec![single(1)]),
+    ]);
     let killed = async {
         while victim.started.lock().iter().filter(|task| task.0 == 2).count() < 2 {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -142,13 +216,25 @@ async fn a_lost_executor_costs_its_running_tasks_only() {
     let (info, killed) = tokio::join!(cluster.run(&request), killed);
     let info = info.unwrap();
     assert_eq!(info.endpoint.len(), 1);
-    assert!(killed.elapsed() < Duration::from_secs(12), "{:?}", killed.elapsed());
+    assert!(
+        killed.elapsed() < Duration::from_secs(12),
+        "{:?}",
+        killed.elapsed()
+    );
     let finished_by_victim = victim.finished.lock().clone();
-    assert!(finished_by_victim.iter().any(|task| task.0 == 1), "it must have finished something to lose");
+    assert!(
+        finished_by_victim.iter().any(|task| task.0 == 1),
+        "it must have finished something to lose"
+    );
     for ((stage, attempt, partition), times) in starts(&[&victim, &survivor]) {
         assert_eq!(attempt, 0, "stage {stage} was rolled back");
-        let was_lost = victim.started.lock().contains(&(stage, 0, partition)) && !finished_by_victim.contains(&(stage, 0, partition));
-        assert_eq!(times, if was_lost { 2 } else { 1 }, "stage {stage} partition {partition}");
+        let was_lost = victim.started.lock().contains(&(stage, 0, partition))
+            && !finished_by_victim.contains(&(stage, 0, partition));
+        assert_eq!(
+            times,
+            if was_lost { 2 } else { 1 },
+            "stage {stage} partition {partition}"
+        );
     }
     let all = starts(&[&victim, &survivor]);
     assert_eq!(all.len(), 15);
@@ -158,7 +244,12 @@ async fn a_lost_executor_costs_its_running_tasks_only() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_last_executor_is_lost_and_another_comes() {
     let cluster = cluster(options()).await;
-    let victim = cluster.executor(1, Arc::new(|stage, _| Ok(Duration::from_millis(if stage == 1 { 5 } else { 60_000 })))).await;
+    let victim = cluster
+        .executor(
+            1,
+            Arc::new(|stage, _| Ok(Duration::from_millis(if stage == 1 { 5 } else { 60_000 }))),
+        )
+        .await;
     let request = request(vec![rows(3), block(&project(scan()), vec![hash(0, 2, NUM)])]);
     let replaced = async {
         while !victim.started.lock().iter().any(|task| task.0 == 2) {
@@ -182,10 +273,18 @@ async fn failures_of_tasks_are_typed_and_retried_when_retryable() {
             code: if retryable { "CNE-2007" } else { "CNE-2001" }.into(),
             message: "as told".into(),
             retryable,
-            spark_error_json: if retryable { String::new() } else { "{\"errorType\":\"DivideByZero\"}".into() },
+            spark_error_json: if retryable {
+                String::new()
+            } else {
+                "{\"errorType\":\"DivideByZero\"}".into()
+            },
             ..Default::default()
         };
-        let reason = if retryable { FailedReason::IoError(IoError {}) } else { FailedReason::ExecutionError(ExecutionError {}) };
+        let reason = if retryable {
+            FailedReason::IoError(IoError {})
+        } else {
+            FailedReason::ExecutionError(ExecutionError {})
+        };
         Err(FailedTask {
             error: format!("Task failed: {:?}", failure::encode(&failure)),
             retryable,
@@ -194,20 +293,34 @@ async fn failures_of_tasks_are_typed_and_retried_when_retryable() {
         })
     });
     let executor = cluster.executor(2, failing).await;
-    let retried = cluster.run(&request(vec![rows(1), block(&scan(), vec![forward(0)])])).await.unwrap_err();
-    assert_eq!((detail(&retried).code.as_str(), detail(&retried).retryable), ("CNE-2007", true));
+    let retried = cluster
+        .run(&request(vec![rows(1), block(&scan(), vec![forward(0)])]))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (detail(&retried).code.as_str(), detail(&retried).retryable),
+        ("CNE-2007", true)
+    );
     assert_eq!(executor.started.lock().len(), 4, "four attempts in all");
     executor.started.lock().clear();
     let two = request(vec![rows(2), block(&scan(), vec![forward(0)])]);
     let spark = detail(&cluster.run(&two).await.unwrap_err());
-    assert_eq!((spark.code.as_str(), spark.retryable, spark.query_id), ("CNE-2001", false, two.query_id));
+    assert_eq!(
+        (spark.code.as_str(), spark.retryable, spark.query_id),
+        ("CNE-2001", false, two.query_id)
+    );
     assert!(spark.spark_error_json.contains("DivideByZero"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cancelled_query_stops_its_tasks_and_frees_their_slots() {
     let cluster = cluster(options()).await;
-    let executor = cluster.executor(2, Arc::new(|_, partition| Ok(Duration::from_millis(if partition < 2 { 1500 } else { 30 })))).await;
+    let executor = cluster
+        .executor(
+            2,
+            Arc::new(|_, partition| Ok(Duration::from_millis(if partition < 2 { 1500 } else { 30 }))),
+        )
+        .await;
     let slow = request(vec![rows(2), block(&scan(), vec![forward(0)])]);
     let running = cluster.submit(&slow).await.unwrap();
     assert!(running.flight_descriptor.is_some());
@@ -217,14 +330,20 @@ async fn a_cancelled_query_stops_its_tasks_and_frees_their_slots() {
     let mut client = cluster.client.clone();
     let polled = client.poll_flight_info(running.flight_descriptor.clone().unwrap());
     let info = running.info.unwrap();
-    let cancel = cluster.act("CancelFlightInfo", CancelFlightInfoRequest::new(info).encode_to_vec());
+    let cancel = cluster.act(
+        "CancelFlightInfo",
+        CancelFlightInfoRequest::new(info).encode_to_vec(),
+    );
     let begun = Instant::now();
     let (polled, cancelled) = tokio::join!(polled, cancel);
     cancelled.unwrap();
     assert_eq!(detail(&polled.unwrap_err()).code, "CNE-3001");
     assert!(begun.elapsed() < Duration::from_secs(1));
     while executor.cancelled.lock().len() < 2 {
-        assert!(begun.elapsed() < Duration::from_secs(5), "the tasks are not cancelled");
+        assert!(
+            begun.elapsed() < Duration::from_secs(5),
+            "the tasks are not cancelled"
+        );
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     // The slots are free, and the late statuses of the cancelled tasks do not free them again.
@@ -245,17 +364,39 @@ async fn every_wait_has_an_end() {
     let any = || request(vec![rows(1), block(&scan(), vec![forward(0)])]);
     assert_eq!(detail(&cluster.run(&any()).await.unwrap_err()).code, "CNE-3003");
     let executor = cluster.executor(8, takes(60_000)).await;
-    let dead_line = cne_proto::v1::QueryRequest { deadline_ms: 400, ..any() };
-    assert_eq!(detail(&cluster.run(&dead_line).await.unwrap_err()).code, "CNE-3002");
+    let dead_line = cne_proto::v1::QueryRequest {
+        deadline_ms: 400,
+        ..any()
+    };
+    assert_eq!(
+        detail(&cluster.run(&dead_line).await.unwrap_err()).code,
+        "CNE-3002"
+    );
     let left = cluster.submit(&any()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(3000)).await;
-    let gone = cluster.client.clone().poll_flight_info(left.flight_descriptor.unwrap()).await.unwrap_err();
+    let gone = cluster
+        .client
+        .clone()
+        .poll_flight_info(left.flight_descriptor.unwrap())
+        .await
+        .unwrap_err();
     assert_eq!(detail(&gone).code, "CNE-3004");
     while executor.cancelled.lock().len() < 2 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let unknown = FlightDescriptor::new_path(vec!["query".into(), "nobody".into()]);
-    assert_eq!(detail(&cluster.client.clone().poll_flight_info(unknown).await.unwrap_err()).code, "CNE-1014");
+    assert_eq!(
+        detail(
+            &cluster
+                .client
+                .clone()
+                .poll_flight_info(unknown)
+                .await
+                .unwrap_err()
+        )
+        .code,
+        "CNE-1014"
+    );
     let last = any();
     cluster.submit(&last).await.unwrap();
     let polling = cluster.run(&last);
@@ -265,7 +406,10 @@ async fn every_wait_has_an_end() {
     };
     let (ended, ()) = tokio::join!(polling, stopping);
     assert_eq!(detail(&ended.unwrap_err()).code, "CNE-3006");
-    tokio::time::timeout(Duration::from_secs(8), cluster.handle.stopped()).await.expect("it stops").unwrap();
+    tokio::time::timeout(Duration::from_secs(8), cluster.handle.stopped())
+        .await
+        .expect("it stops")
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -295,7 +439,13 @@ async fn equal_exchanges_run_once() {
     };
     let project = project(scan());
     // One producer for two consumers over equal edges: 3 maps, then 2 x 2 as one union stage.
-    let consumers = |a, b| vec![block(&project, vec![a]), block(&scan(), vec![b]), union(vec![forward(1), forward(2)])];
+    let consumers = |a, b| {
+        vec![
+            block(&project, vec![a]),
+            block(&scan(), vec![b]),
+            union(vec![forward(1), forward(2)]),
+        ]
+    };
     let once = [vec![rows(3)], consumers(hash(0, 2, NUM), hash(0, 2, NUM))].concat();
     assert_eq!(tasks(once).await, (4, 3 + 4));
     // Other numbers of buckets are other outputs.
@@ -313,7 +463,13 @@ async fn equal_exchanges_run_once() {
     ];
     assert_eq!(tasks(stages).await, (2, 3 + 2));
     // Different rows are different producers.
-    let stages = vec![rows(3), rows(4), block(&project, vec![single(0)]), block(&project, vec![single(1)]), union(vec![forward(2), forward(3)])];
+    let stages = vec![
+        rows(3),
+        rows(4),
+        block(&project, vec![single(0)]),
+        block(&project, vec![single(1)]),
+        union(vec![forward(2), forward(3)]),
+    ];
     assert_eq!(tasks(stages).await, (2, 3 + 4 + 2));
 }
 
@@ -330,10 +486,37 @@ async fn every_kind_of_stage_and_edge_runs() {
         (vec![rows(3), block(&project, vec![round_robin(0, 7)])], 7),
         // Little input: one partition for one slot's worth of bytes.
         (vec![rows(3), block(&project, vec![hash(0, 200, ENSURE)])], 1),
-        (vec![rows(2), union(vec![forward(0), hash(0, 3, NUM), single(0)])], 6),
-        (vec![rows(2), union(vec![forward(0)]), block(&project, vec![forward(1)])], 2),
-        (vec![rows(2), rows(3), union(vec![forward(0), forward(1)]), union(vec![forward(2), forward(2)]), coalesce(4, 3)], 4),
-        (vec![rows(2), block(&project, vec![broadcast(0)]), union(vec![forward(1), forward(1)]), block(&project, vec![forward(2)])], 2),
+        (
+            vec![rows(2), union(vec![forward(0), hash(0, 3, NUM), single(0)])],
+            6,
+        ),
+        (
+            vec![
+                rows(2),
+                union(vec![forward(0)]),
+                block(&project, vec![forward(1)]),
+            ],
+            2,
+        ),
+        (
+            vec![
+                rows(2),
+                rows(3),
+                union(vec![forward(0), forward(1)]),
+                union(vec![forward(2), forward(2)]),
+                coalesce(4, 3),
+            ],
+            4,
+        ),
+        (
+            vec![
+                rows(2),
+                block(&project, vec![broadcast(0)]),
+                union(vec![forward(1), forward(1)]),
+                block(&project, vec![forward(2)]),
+            ],
+            2,
+        ),
     ] {
         let info = cluster.run(&request(stages)).await.unwrap();
         assert_eq!(info.endpoint.len(), endpoints);

@@ -20,9 +20,20 @@ use prost::Message;
 const ENSURE: ShuffleOrigin = ShuffleOrigin::EnsureRequirements;
 
 fn accept(bytes: &Bytes) -> Result<(), Failure> {
-    let accepts = Accepts { limits: Limits { bytes: 1 << 20, depth: 60, ..Limits::default() }, file_roots: Some(vec!["/data/t".into()]) };
+    let accepts = Accepts {
+        limits: Limits {
+            bytes: 1 << 20,
+            depth: 60,
+            ..Limits::default()
+        },
+        file_roots: Some(vec!["/data/t".into()]),
+    };
     let request = check::request(bytes, &accepts)?;
-    let sizing = Sizing { slots: 2, smallest_bytes: 4 << 20, target_bytes: 64 << 20 };
+    let sizing = Sizing {
+        slots: 2,
+        smallest_bytes: 4 << 20,
+        target_bytes: 64 << 20,
+    };
     graph::plan(&request, &sizing).map(drop)
 }
 
@@ -30,7 +41,10 @@ fn refused(code: &str, names: &[&str], bytes: &Bytes) {
     let failure = accept(bytes).expect_err(code);
     assert_eq!(failure.detail.code, code, "{failure}");
     for name in names {
-        assert!(failure.detail.message.contains(name), "{name} is missing in {failure}");
+        assert!(
+            failure.detail.message.contains(name),
+            "{name} is missing in {failure}"
+        );
     }
 }
 
@@ -43,67 +57,162 @@ fn changed(change: impl FnOnce(&mut QueryRequest)) -> Bytes {
 #[test]
 fn the_request_they_start_from_is_accepted() {
     accept(&changed(|_| {})).unwrap();
-    accept(&bytes(&request(vec![files(&[("fs.s3a.path.style.access", "true")], &["file:///data/t/a%20b.parquet", "s3a://b/c"])]))).unwrap();
+    accept(&bytes(&request(vec![files(
+        &[("fs.s3a.path.style.access", "true")],
+        &["file:///data/t/a%20b.parquet", "s3a://b/c"],
+    )])))
+    .unwrap();
 }
 
 #[test]
 fn versions_name_both_sides() {
-    refused("CNE-1001", &["0.9.0", "1.2.0"], &changed(|r| r.comet_version = "0.9.0".into()));
-    refused("CNE-1002", &["abc", cne_proto::schema_fingerprint()], &changed(|r| r.schema_fingerprint = "abc".into()));
-    refused("CNE-1003", &["4.0.0", "4.1.3"], &changed(|r| r.spark_version = "4.0.0".into()));
+    refused(
+        "CNE-1001",
+        &["0.9.0", "1.2.0"],
+        &changed(|r| r.comet_version = "0.9.0".into()),
+    );
+    refused(
+        "CNE-1002",
+        &["abc", cne_proto::schema_fingerprint()],
+        &changed(|r| r.schema_fingerprint = "abc".into()),
+    );
+    refused(
+        "CNE-1003",
+        &["4.0.0", "4.1.3"],
+        &changed(|r| r.spark_version = "4.0.0".into()),
+    );
 }
 
 #[test]
 fn unreadable_requests() {
-    refused("CNE-1004", &["spark.sql.unheard"], &changed(|r| drop(r.config.insert("spark.sql.unheard".into(), "1".into()))));
-    refused("CNE-1005", &["limit"], &changed(|r| r.description = "x".repeat(2 << 20)));
+    refused(
+        "CNE-1004",
+        &["spark.sql.unheard"],
+        &changed(|r| drop(r.config.insert("spark.sql.unheard".into(), "1".into()))),
+    );
+    refused(
+        "CNE-1005",
+        &["limit"],
+        &changed(|r| r.description = "x".repeat(2 << 20)),
+    );
     let mut unknown = changed(|_| {}).to_vec();
     unknown.extend([0xfa, 0x3f, 0x01, 0x00]);
     refused("CNE-1006", &["unknown field 1023"], &unknown.into());
     let deep = (0..100).fold(scan(), |child, _| project(child));
-    refused("CNE-1007", &["stage 1"], &changed(|r| r.stages[1] = block(&deep, vec![hash(0, 2, ENSURE)])));
+    refused(
+        "CNE-1007",
+        &["stage 1"],
+        &changed(|r| r.stages[1] = block(&deep, vec![hash(0, 2, ENSURE)])),
+    );
     let whole = changed(|_| {});
     refused("CNE-1008", &[], &whole.slice(..whole.len() - 3));
     refused("CNE-1008", &["query_id"], &changed(|r| r.query_id = "q1".into()));
-    refused("CNE-1008", &["stage 1"], &changed(|r| {
-        let Some(Kind::Block(block)) = &mut r.stages[1].kind else { panic!() };
-        block.operator = block.operator.slice(..block.operator.len() - 1);
-    }));
+    refused(
+        "CNE-1008",
+        &["stage 1"],
+        &changed(|r| {
+            let Some(Kind::Block(block)) = &mut r.stages[1].kind else {
+                panic!()
+            };
+            block.operator = block.operator.slice(..block.operator.len() - 1);
+        }),
+    );
 }
 
 #[test]
 fn graphs_that_make_no_sense() {
     let graph = |stages| bytes(&request(stages));
     refused("CNE-1009", &["no stage"], &graph(vec![]));
-    refused("CNE-1009", &["stage 7", "missing"], &graph(vec![rows(1), block(&scan(), vec![single(7)])]));
-    refused("CNE-1009", &["cycle"], &graph(vec![rows(1), block(&scan(), vec![single(1)])]));
-    refused("CNE-1009", &["cycle"], &graph(vec![block(&scan(), vec![single(1)]), rows(1)]));
+    refused(
+        "CNE-1009",
+        &["stage 7", "missing"],
+        &graph(vec![rows(1), block(&scan(), vec![single(7)])]),
+    );
+    refused(
+        "CNE-1009",
+        &["cycle"],
+        &graph(vec![rows(1), block(&scan(), vec![single(1)])]),
+    );
+    refused(
+        "CNE-1009",
+        &["cycle"],
+        &graph(vec![block(&scan(), vec![single(1)]), rows(1)]),
+    );
     refused("CNE-1009", &["no stage reads it"], &graph(vec![rows(1), rows(1)]));
     refused("CNE-1009", &["no kind"], &changed(|r| r.stages[1].kind = None));
-    refused("CNE-1009", &["no kind of edge"], &changed(|r| r.stages[1].inputs[0].exchange = None));
-    refused("CNE-1009", &["broadcast"], &graph(vec![rows(1), union(vec![broadcast(0)])]));
+    refused(
+        "CNE-1009",
+        &["no kind of edge"],
+        &changed(|r| r.stages[1].inputs[0].exchange = None),
+    );
+    refused(
+        "CNE-1009",
+        &["broadcast"],
+        &graph(vec![rows(1), union(vec![broadcast(0)])]),
+    );
     refused("CNE-1009", &["coalesce"], &graph(vec![rows(2), coalesce(0, 0)]));
-    refused("CNE-1012", &["1 of 2 inputs"], &changed(|r| {
-        let twice = r.stages[1].inputs[0].clone();
-        r.stages[1].inputs.push(twice);
-    }));
+    refused(
+        "CNE-1012",
+        &["1 of 2 inputs"],
+        &changed(|r| {
+            let twice = r.stages[1].inputs[0].clone();
+            r.stages[1].inputs.push(twice);
+        }),
+    );
     // Both sides of a join have as many partitions as the join.
-    refused("CNE-1009", &["3 partitions", "but 2"], &graph(vec![rows(2), rows(3), block(&join(), vec![forward(0), forward(1)])]));
-    refused("CNE-1009", &["5 partitions", "but 2"], &graph(vec![rows(2), block(&join(), vec![forward(0), hash(0, 5, ShuffleOrigin::RepartitionByNum)])]));
-    refused("CNE-1009", &["inline data"], &changed(|r| {
-        let Some(Kind::InlineData(data)) = &mut r.stages[0].kind else { panic!() };
-        data.partitions[1] = Bytes::from_static(b"no arrow");
-    }));
+    refused(
+        "CNE-1009",
+        &["3 partitions", "but 2"],
+        &graph(vec![
+            rows(2),
+            rows(3),
+            block(&join(), vec![forward(0), forward(1)]),
+        ]),
+    );
+    refused(
+        "CNE-1009",
+        &["5 partitions", "but 2"],
+        &graph(vec![
+            rows(2),
+            block(
+                &join(),
+                vec![forward(0), hash(0, 5, ShuffleOrigin::RepartitionByNum)],
+            ),
+        ]),
+    );
+    refused(
+        "CNE-1009",
+        &["inline data"],
+        &changed(|r| {
+            let Some(Kind::InlineData(data)) = &mut r.stages[0].kind else {
+                panic!()
+            };
+            data.partitions[1] = Bytes::from_static(b"no arrow");
+        }),
+    );
 }
 
 #[test]
 fn secrets_and_foreign_files() {
     let scan = |options, path: &str| bytes(&request(vec![files(options, &[path])]));
-    refused("CNE-1010", &["fs.s3a.secret.key"], &scan(&[("fs.s3a.secret.key", "hush")], "s3a://b/f"));
-    let failure = accept(&scan(&[("fs.s3a.endpoint", "http://hush")], "s3a://user:hush@b/f")).unwrap_err();
+    refused(
+        "CNE-1010",
+        &["fs.s3a.secret.key"],
+        &scan(&[("fs.s3a.secret.key", "hush")], "s3a://b/f"),
+    );
+    let failure = accept(&scan(
+        &[("fs.s3a.endpoint", "http://hush")],
+        "s3a://user:hush@b/f",
+    ))
+    .unwrap_err();
     assert_eq!(failure.detail.code, "CNE-1010");
     assert!(!failure.to_string().contains("hush"), "{failure}");
-    for path in ["file:///etc/passwd", "file:///data/t/../secret", "file:/data/table/a", "file:///data/t/%2e%2e/x"] {
+    for path in [
+        "file:///etc/passwd",
+        "file:///data/t/../secret",
+        "file:/data/table/a",
+        "file:///data/t/%2e%2e/x",
+    ] {
         refused("CNE-1011", &[path, "/data/t"], &scan(&[], path));
     }
 }
@@ -132,5 +241,8 @@ fn forward_edges_do_not_multiply_without_bound() {
         stages.push(two(at, at));
     }
     let failure = accept(&bytes(&request(stages))).unwrap_err();
-    assert!(["CNE-1005", "CNE-1009"].contains(&failure.detail.code.as_str()), "{failure}");
+    assert!(
+        ["CNE-1005", "CNE-1009"].contains(&failure.detail.code.as_str()),
+        "{failure}"
+    );
 }

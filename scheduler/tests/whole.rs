@@ -5,7 +5,9 @@ mod common;
 
 use std::{path::Path, time::Duration};
 
-use arrow_flight::{FlightDescriptor, decode::FlightRecordBatchStream, flight_service_client::FlightServiceClient};
+use arrow_flight::{
+    FlightDescriptor, decode::FlightRecordBatchStream, flight_service_client::FlightServiceClient,
+};
 use cne_executor::Options as ExecutorOptions;
 use cne_proto::v1::{QueryRequest, ShuffleOrigin};
 use cne_scheduler::{Handle, Options, start};
@@ -21,11 +23,20 @@ const KEY: &str = "test:000102030405060708090a0b0c0d0e0f";
 const NUM: ShuffleOrigin = ShuffleOrigin::RepartitionByNum;
 
 async fn connect(address: &str) -> FlightServiceClient<Channel> {
-    let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
+    let channel = Channel::from_shared(format!("http://{address}"))
+        .unwrap()
+        .connect()
+        .await
+        .unwrap();
     FlightServiceClient::new(channel)
 }
 
-fn executor(handle: &Handle, directory: &Path, name: &str, drain: CancellationToken) -> tokio::task::JoinHandle<()> {
+fn executor(
+    handle: &Handle,
+    directory: &Path,
+    name: &str,
+    drain: CancellationToken,
+) -> tokio::task::JoinHandle<()> {
     let storage = directory.join("store");
     std::fs::create_dir_all(&storage).unwrap();
     let settings = [
@@ -36,21 +47,38 @@ fn executor(handle: &Handle, directory: &Path, name: &str, drain: CancellationTo
         ("CNE_TASK_SLOTS", "2".to_owned()),
         ("CNE_MEMORY_BYTES", "256MiB".to_owned()),
     ];
-    let Invocation::Run(settings) = ExecutorSettings::from_args_and_env([""; 0], settings).unwrap() else { panic!() };
+    let Invocation::Run(settings) = ExecutorSettings::from_args_and_env([""; 0], settings).unwrap() else {
+        panic!()
+    };
     let options = ExecutorOptions::from_settings(&settings).unwrap();
     tokio::spawn(async move { cne_executor::run(options, drain).await.unwrap() })
 }
 
 async fn longs(handle: &Handle, request: &QueryRequest) -> Vec<Vec<i64>> {
     let mut scheduler = connect(&handle.flight_address.to_string()).await;
-    let info = scheduler.get_flight_info(FlightDescriptor::new_cmd(bytes(request))).await.unwrap().into_inner();
+    let info = scheduler
+        .get_flight_info(FlightDescriptor::new_cmd(bytes(request)))
+        .await
+        .unwrap()
+        .into_inner();
     let mut partitions = vec![];
     for endpoint in info.endpoint {
-        let address = endpoint.location[0].uri.strip_prefix("grpc://").unwrap().to_owned();
-        let answer = connect(&address).await.do_get(endpoint.ticket.unwrap()).await.unwrap().into_inner();
+        let address = endpoint.location[0]
+            .uri
+            .strip_prefix("grpc://")
+            .unwrap()
+            .to_owned();
+        let answer = connect(&address)
+            .await
+            .do_get(endpoint.ticket.unwrap())
+            .await
+            .unwrap()
+            .into_inner();
         let rows = FlightRecordBatchStream::new_from_flight_data(answer.map_err(Into::into));
         let batches: Vec<_> = rows.try_collect().await.unwrap();
-        let values = batches.iter().flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec());
+        let values = batches
+            .iter()
+            .flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec());
         partitions.push(values.collect::<Vec<_>>());
     }
     partitions
@@ -66,7 +94,9 @@ fn sorted(partitions: &[Vec<i64>]) -> Vec<i64> {
 async fn rows_come_back_right() {
     let directory = tempfile::tempdir().unwrap();
     let drain = CancellationToken::new();
-    let handle = start(Options::local(TicketKeys::parse(KEY).unwrap()), drain.clone()).await.unwrap();
+    let handle = start(Options::local(TicketKeys::parse(KEY).unwrap()), drain.clone())
+        .await
+        .unwrap();
     let stop = CancellationToken::new();
     let first = executor(&handle, directory.path(), "a", stop.clone());
     let second = executor(&handle, directory.path(), "b", stop.clone());
@@ -77,21 +107,33 @@ async fn rows_come_back_right() {
     let joined = request(vec![
         rows(3),
         block(&greater_than(9, scan()), vec![forward(0)]),
-        block(&join(), vec![hash(1, 4, NUM), hash(0, 4, NUM)]),
+        block(&project(join()), vec![hash(1, 4, NUM), hash(0, 4, NUM)]),
         block(&project(scan()), vec![single(2)]),
     ]);
     let found = longs(&handle, &joined).await;
     assert_eq!((found.len(), sorted(&found)), (1, (10..30).collect()));
     // Rows of a partition by hash, some of them without any; the order of inputs is kept.
-    let spread = longs(&handle, &request(vec![rows(1), block(&project(scan()), vec![hash(0, 16, NUM)])])).await;
+    let spread = longs(
+        &handle,
+        &request(vec![rows(1), block(&project(scan()), vec![hash(0, 16, NUM)])]),
+    )
+    .await;
     assert_eq!((spread.len(), sorted(&spread)), (16, (0..10).collect()));
     assert!(spread.iter().any(Vec::is_empty) && spread.iter().filter(|rows| !rows.is_empty()).count() > 3);
-    let ordered = longs(&handle, &request(vec![rows(5), block(&project(scan()), vec![single(0)])])).await;
+    let ordered = longs(
+        &handle,
+        &request(vec![rows(5), block(&project(scan()), vec![single(0)])]),
+    )
+    .await;
     assert_eq!(ordered, [(0..50).collect::<Vec<_>>()]);
     let groups = longs(&handle, &request(vec![rows(5), coalesce(2, 0)])).await;
     assert_eq!(groups, [(0..20).collect::<Vec<_>>(), (20..50).collect()]);
     // Every task of the join reads the whole broadcast.
-    let broadcasted = request(vec![rows(3), block(&greater_than(14, scan()), vec![forward(0)]), block(&join(), vec![forward(0), broadcast(1)])]);
+    let broadcasted = request(vec![
+        rows(3),
+        block(&greater_than(14, scan()), vec![forward(0)]),
+        block(&project(join()), vec![forward(0), broadcast(1)]),
+    ]);
     let found = longs(&handle, &broadcasted).await;
     assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [0, 5, 10]);
     // One output for two consumers, under a union with rows of the driver.
@@ -102,19 +144,26 @@ async fn rows_come_back_right() {
         union(vec![forward(1), forward(2), forward(0), round_robin(0, 2)]),
     ]);
     let found = longs(&handle, &shared).await;
-    let expected: Vec<_> = (0..20).flat_map(|n| vec![n; if n > 17 { 4 } else { 3 }]).collect();
+    let expected: Vec<_> = (0..20)
+        .flat_map(|n| vec![n; if n > 17 { 4 } else { 3 }])
+        .collect();
     assert_eq!((found.len(), sorted(&found)), (10, expected));
-    let nothing = longs(&handle, &request(vec![rows(2), block(&greater_than(99, scan()), vec![forward(0)]), block(&project(scan()), vec![single(1)])])).await;
+    let nothing = longs(
+        &handle,
+        &request(vec![
+            rows(2),
+            block(&greater_than(99, scan()), vec![forward(0)]),
+            block(&project(scan()), vec![single(1)]),
+        ]),
+    )
+    .await;
     assert_eq!(nothing, [Vec::<i64>::new()]);
-    let mut times: Vec<_> = vec![];
-    for _ in 0..5 {
-        let begun = std::time::Instant::now();
-        longs(&handle, &request(vec![rows(1)])).await;
-        times.push(begun.elapsed());
-    }
-    println!("one stage, submit to rows: {times:?}");
     stop.cancel();
-    tokio::time::timeout(Duration::from_secs(20), async { (first.await.unwrap(), second.await.unwrap()) }).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(20), async {
+        (first.await.unwrap(), second.await.unwrap())
+    })
+    .await
+    .unwrap();
     drain.cancel();
     handle.stopped().await.unwrap();
 }

@@ -36,12 +36,17 @@ impl PhysicalExtensionCodec for CometCodec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         if let Some(body) = buf.strip_prefix(FRAGMENT) {
             let node = FragmentNode::decode(body).map_err(external)?;
-            return Ok(Arc::new(CometFragmentExec::try_new(node, inputs.to_vec()).map_err(external)?));
+            return Ok(Arc::new(
+                CometFragmentExec::try_new(node, inputs.to_vec()).map_err(external)?,
+            ));
         }
         if let Some(body) = buf.strip_prefix(EXCHANGE) {
             let node = ExchangeNode::decode(body).map_err(external)?;
             let [child] = inputs else {
-                return Err(DataFusionError::Plan(format!("an exchange has one input, got {}", inputs.len())));
+                return Err(DataFusionError::Plan(format!(
+                    "an exchange has one input, got {}",
+                    inputs.len()
+                )));
             };
             return Ok(Arc::new(ExchangeExec::new(node, Arc::clone(child))));
         }

@@ -76,7 +76,14 @@ mod tests {
         assert!(ALL.windows(2).all(|pair| pair[0].code < pair[1].code));
         let rows: String = ALL
             .iter()
-            .map(|c| format!("| {} | {} | {} |\n", c.code, if c.retryable { "yes" } else { "no" }, c.summary))
+            .map(|c| {
+                format!(
+                    "| {} | {} | {} |\n",
+                    c.code,
+                    if c.retryable { "yes" } else { "no" },
+                    c.summary
+                )
+            })
             .collect();
         let expected = format!(
             "# Error codes\n\nEvery error of the pool has one of these codes. Kept equal to `task/src/codes.rs` by a test.\n\n\

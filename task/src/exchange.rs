@@ -29,7 +29,13 @@ impl ExchangeExec {
     /// One bucket holding all rows of each map partition.
     pub fn whole(child: Arc<dyn ExecutionPlan>) -> Self {
         let distribution = Some(Distribution::Whole(Whole {}));
-        Self::new(ExchangeNode { num_buckets: 1, distribution }, child)
+        Self::new(
+            ExchangeNode {
+                num_buckets: 1,
+                distribution,
+            },
+            child,
+        )
     }
 
     /// How the rows are distributed.
@@ -84,9 +90,15 @@ impl ExecutionPlan for ExchangeExec {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let [child]: [Arc<dyn ExecutionPlan>; 1] = children.try_into().map_err(|given: Vec<_>| {
-            datafusion::error::DataFusionError::Internal(format!("ExchangeExec has one child, got {}", given.len()))
+            datafusion::error::DataFusionError::Internal(format!(
+                "ExchangeExec has one child, got {}",
+                given.len()
+            ))
         })?;
         Ok(Arc::new(Self::new(self.node.clone(), child)))
     }

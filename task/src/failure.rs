@@ -52,12 +52,18 @@ mod tests {
 
     #[test]
     fn survives_what_ballista_does_to_errors() {
-        use ballista_core::{error::BallistaError, serde::protobuf::{FailedTask, failed_task::FailedReason}};
+        use ballista_core::{
+            error::BallistaError,
+            serde::protobuf::{FailedTask, failed_task::FailedReason},
+        };
         for retryable in [false, true] {
             let sent = failure("a \"quoted\"\nline", retryable);
             let wrapped = DataFusionError::Shared(to_error(&sent).into()).context("while joining");
             let task = FailedTask::from(BallistaError::DataFusionError(Box::new(wrapped)));
-            assert_eq!(matches!(task.failed_reason, Some(FailedReason::IoError(_))), retryable);
+            assert_eq!(
+                matches!(task.failed_reason, Some(FailedReason::IoError(_))),
+                retryable
+            );
             let job = format!("Job failed due to stage 4 failed: {:?} ", task.error);
             assert_eq!(decode(&job), Some(sent));
         }
@@ -68,7 +74,10 @@ mod tests {
         let (first, second) = (encode(&failure("1", true)), encode(&failure("2", true)));
         let text = format!("{first} then {second}");
         assert_eq!(decode(&text).map(|f| f.message), Some("2".into()));
-        assert_eq!(decode(&text[..text.len() - 4]).map(|f| f.message), Some("1".into()));
+        assert_eq!(
+            decode(&text[..text.len() - 4]).map(|f| f.message),
+            Some("1".into())
+        );
         assert_eq!(decode("cne-failure-v1:9:é"), None);
         assert_eq!(decode("no failure"), None);
     }

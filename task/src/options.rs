@@ -29,7 +29,12 @@ pub struct QueryOptions {
 impl QueryOptions {
     /// The options of the query that `config` belongs to; the defaults when it carries none.
     pub fn of(config: &SessionConfig) -> Self {
-        config.options().extensions.get::<Self>().cloned().unwrap_or_default()
+        config
+            .options()
+            .extensions
+            .get::<Self>()
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Sets these options on a session.
@@ -60,8 +65,15 @@ impl ExtensionOptions for QueryOptions {
             "query_id" => self.query_id = value.to_owned(),
             "traceparent" => self.traceparent = value.to_owned(),
             "config" if value.is_empty() => self.config.clear(),
-            "config" => self.config = serde_json::from_str(value).map_err(|e| DataFusionError::External(Box::new(e)))?,
-            _ => return Err(DataFusionError::Configuration(format!("no such option: comet.{key}"))),
+            "config" => {
+                self.config =
+                    serde_json::from_str(value).map_err(|e| DataFusionError::External(Box::new(e)))?
+            }
+            _ => {
+                return Err(DataFusionError::Configuration(format!(
+                    "no such option: comet.{key}"
+                )));
+            }
         }
         Ok(())
     }
@@ -69,14 +81,18 @@ impl ExtensionOptions for QueryOptions {
     fn entries(&self) -> Vec<ConfigEntry> {
         // A map of strings always serializes.
         let config = serde_json::to_string(&self.config).unwrap_or_default();
-        [("query_id", self.query_id.clone()), ("traceparent", self.traceparent.clone()), ("config", config)]
-            .into_iter()
-            .map(|(key, value)| ConfigEntry {
-                key: format!("{}.{key}", Self::PREFIX),
-                value: Some(value),
-                description: "set by comet-scheduler for each query",
-            })
-            .collect()
+        [
+            ("query_id", self.query_id.clone()),
+            ("traceparent", self.traceparent.clone()),
+            ("config", config),
+        ]
+        .into_iter()
+        .map(|(key, value)| ConfigEntry {
+            key: format!("{}.{key}", Self::PREFIX),
+            value: Some(value),
+            description: "set by comet-scheduler for each query",
+        })
+        .collect()
     }
 }
 
@@ -92,7 +108,10 @@ pub fn session_config() -> SessionConfig {
         .with_collect_statistics(false)
         // One partition per task, as in Spark: a retry repeats one partition.
         .set_str("ballista.scheduler.max_partitions_per_task", "1")
-        .set_str("ballista.client.grpc_max_message_size", &GRPC_MESSAGE_BYTES.to_string())
+        .set_str(
+            "ballista.client.grpc_max_message_size",
+            &GRPC_MESSAGE_BYTES.to_string(),
+        )
         .set_str("ballista.planner.adaptive.enabled", "false")
 }
 
@@ -103,7 +122,11 @@ mod tests {
     #[test]
     fn options_survive_the_way_ballista_sends_them() {
         let config = BTreeMap::from([("spark.sql.ansi.enabled".to_owned(), "a=\"b\"\n".to_owned())]);
-        let sent = QueryOptions { query_id: "q".into(), traceparent: "00-1-2-01".into(), config };
+        let sent = QueryOptions {
+            query_id: "q".into(),
+            traceparent: "00-1-2-01".into(),
+            config,
+        };
         let pairs = sent.clone().apply_to(session_config());
         let mut received = session_config();
         use ballista_core::extension::SessionConfigHelperExt;
@@ -118,7 +141,13 @@ mod tests {
         use ballista_core::extension::SessionConfigHelperExt;
         let pairs = session_config().to_key_value_pairs();
         let of = |key: &str| pairs.iter().find(|p| p.key == key).and_then(|p| p.value.clone());
-        assert_eq!(of("ballista.scheduler.max_partitions_per_task").as_deref(), Some("1"));
-        assert_eq!(of("datafusion.optimizer.enable_round_robin_repartition").as_deref(), Some("false"));
+        assert_eq!(
+            of("ballista.scheduler.max_partitions_per_task").as_deref(),
+            Some("1")
+        );
+        assert_eq!(
+            of("datafusion.optimizer.enable_round_robin_repartition").as_deref(),
+            Some("false")
+        );
     }
 }

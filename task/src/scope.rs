@@ -27,7 +27,13 @@ impl TaskIdentity {
         let (task_id, task_attempt) = pair(parts.next()?)?;
         let (stage_id, stage_attempt) = pair(parts.next()?)?;
         let job_id = parts.next().filter(|job| !job.is_empty())?.to_owned();
-        Some(Self { job_id, stage_id, stage_attempt, task_id, task_attempt })
+        Some(Self {
+            job_id,
+            stage_id,
+            stage_attempt,
+            task_id,
+            task_attempt,
+        })
     }
 
     /// The identity of the task that `context` belongs to; `None` outside a task.
@@ -66,9 +72,22 @@ mod tests {
     #[test]
     fn ballistas_task_name() {
         let identity = TaskIdentity::parse("TID 7f/a-1/12.3/40.1");
-        let expected = TaskIdentity { job_id: "7f/a-1".into(), stage_id: 12, stage_attempt: 3, task_id: 40, task_attempt: 1 };
+        let expected = TaskIdentity {
+            job_id: "7f/a-1".into(),
+            stage_id: 12,
+            stage_attempt: 3,
+            task_id: 40,
+            task_attempt: 1,
+        };
         assert_eq!(identity, Some(expected));
-        for bad in ["", "TID ", "TID job/1/2", "job/1.0/2.0", "TID /1.0/2.0", "TID job/1.0/x.0"] {
+        for bad in [
+            "",
+            "TID ",
+            "TID job/1/2",
+            "job/1.0/2.0",
+            "TID /1.0/2.0",
+            "TID job/1.0/x.0",
+        ] {
             assert_eq!(TaskIdentity::parse(bad), None, "{bad}");
         }
     }

@@ -44,14 +44,21 @@ pub struct Accepts {
 /// # Errors
 /// The first thing that makes it unreadable, or every secret and every foreign path in it.
 pub fn request(bytes: &Bytes, accepts: &Accepts) -> Result<QueryRequest, Failure> {
-    let request: QueryRequest =
-        decode_strict_shared(bytes, "cne.v1.QueryRequest", &accepts.limits).map_err(|e| undecodable("request", &e))?;
+    let request: QueryRequest = decode_strict_shared(bytes, "cne.v1.QueryRequest", &accepts.limits)
+        .map_err(|e| undecodable("request", &e))?;
     let uuid = uuid::Uuid::try_parse(&request.query_id);
     if !uuid.is_ok_and(|uuid| uuid.hyphenated().to_string() == request.query_id) {
-        return Err(Failure::new(codes::MALFORMED, "query_id is not a lower-case UUID"));
+        return Err(Failure::new(
+            codes::MALFORMED,
+            "query_id is not a lower-case UUID",
+        ));
     }
     versions(&request)?;
-    let unknown: Vec<_> = request.config.keys().filter(|key| !CONFIG_KEYS.contains(&key.as_str())).collect();
+    let unknown: Vec<_> = request
+        .config
+        .keys()
+        .filter(|key| !CONFIG_KEYS.contains(&key.as_str()))
+        .collect();
     if !unknown.is_empty() {
         let text = format!("the pool does not read {unknown:?}; it reads {CONFIG_KEYS:?}");
         return Err(Failure::new(codes::CONFIG_KEY, text));
@@ -65,7 +72,10 @@ pub fn request(bytes: &Bytes, accepts: &Accepts) -> Result<QueryRequest, Failure
 
 fn versions(request: &QueryRequest) -> Result<(), Failure> {
     if request.comet_version != COMET_VERSION {
-        let text = format!("the driver has Comet {}, the pool was built for {COMET_VERSION}", request.comet_version);
+        let text = format!(
+            "the driver has Comet {}, the pool was built for {COMET_VERSION}",
+            request.comet_version
+        );
         return Err(Failure::new(codes::COMET_VERSION, text));
     }
     if request.schema_fingerprint != schema_fingerprint() {
@@ -77,7 +87,10 @@ fn versions(request: &QueryRequest) -> Result<(), Failure> {
         return Err(Failure::new(codes::FINGERPRINT, text));
     }
     if !SPARK_VERSIONS.contains(&request.spark_version.as_str()) {
-        let text = format!("the driver has Spark {}, the pool knows {SPARK_VERSIONS:?}", request.spark_version);
+        let text = format!(
+            "the driver has Spark {}, the pool knows {SPARK_VERSIONS:?}",
+            request.spark_version
+        );
         return Err(Failure::new(codes::SPARK_VERSION, text));
     }
     Ok(())
@@ -97,14 +110,25 @@ fn undecodable(part: &str, error: &DecodeError) -> Failure {
 fn contents(request: &QueryRequest, accepts: &Accepts) -> Result<(), Failure> {
     let mut found: Vec<(Code, Rejection)> = vec![];
     for key in request.config.keys().filter(|key| secrets::is_secret_key(key)) {
-        found.push((codes::SECRET, rejection(0, "config", key, "a credential or endpoint must not leave the driver")));
+        found.push((
+            codes::SECRET,
+            rejection(
+                0,
+                "config",
+                key,
+                "a credential or endpoint must not leave the driver",
+            ),
+        ));
     }
     for (index, stage) in request.stages.iter().enumerate() {
-        let Some(Kind::Block(block)) = &stage.kind else { continue };
+        let Some(Kind::Block(block)) = &stage.kind else {
+            continue;
+        };
         let index = index as u32;
         let part = |what: &str| format!("stage {index} ({}), {what}", stage.label);
-        let operator: Operator = decode_strict(&block.operator, "spark.spark_operator.Operator", &accepts.limits)
-            .map_err(|e| undecodable(&part("operator"), &e))?;
+        let operator: Operator =
+            decode_strict(&block.operator, "spark.spark_operator.Operator", &accepts.limits)
+                .map_err(|e| undecodable(&part("operator"), &e))?;
         operators(&operator, &mut |operator| {
             if let Some(OpStruct::NativeScan(scan)) = &operator.op_struct {
                 found.extend(scan.common.iter().flat_map(|common| options(index, common)));
@@ -112,13 +136,17 @@ fn contents(request: &QueryRequest, accepts: &Accepts) -> Result<(), Failure> {
             }
         });
         for scan in &block.scans {
-            let common: NativeScanCommon =
-                decode_strict(&scan.common, "spark.spark_operator.NativeScanCommon", &accepts.limits)
-                    .map_err(|e| undecodable(&part("scan"), &e))?;
+            let common: NativeScanCommon = decode_strict(
+                &scan.common,
+                "spark.spark_operator.NativeScanCommon",
+                &accepts.limits,
+            )
+            .map_err(|e| undecodable(&part("scan"), &e))?;
             found.extend(options(index, &common));
             for partition in &scan.partitions {
-                let partition: NativeScan = decode_strict(partition, "spark.spark_operator.NativeScan", &accepts.limits)
-                    .map_err(|e| undecodable(&part("scan partition"), &e))?;
+                let partition: NativeScan =
+                    decode_strict(partition, "spark.spark_operator.NativeScan", &accepts.limits)
+                        .map_err(|e| undecodable(&part("scan partition"), &e))?;
                 found.extend(paths(index, &partition, accepts));
             }
         }
@@ -127,8 +155,15 @@ fn contents(request: &QueryRequest, accepts: &Accepts) -> Result<(), Failure> {
         None => Ok(()),
         // A secret outranks a path.
         Some((first, _)) => {
-            let code = if found.iter().any(|(code, _)| *code == codes::SECRET) { codes::SECRET } else { *first };
-            Err(Failure::rejected(code, found.into_iter().map(|(_, rejection)| rejection).collect()))
+            let code = if found.iter().any(|(code, _)| *code == codes::SECRET) {
+                codes::SECRET
+            } else {
+                *first
+            };
+            Err(Failure::rejected(
+                code,
+                found.into_iter().map(|(_, rejection)| rejection).collect(),
+            ))
         }
     }
 }
@@ -141,24 +176,44 @@ fn operators(operator: &Operator, visit: &mut impl FnMut(&Operator)) {
 }
 
 fn options(stage: u32, common: &NativeScanCommon) -> Vec<(Code, Rejection)> {
-    let mut keys: Vec<_> = common.object_store_options.keys().filter(|key| secrets::is_secret_key(key)).collect();
+    let mut keys: Vec<_> = common
+        .object_store_options
+        .keys()
+        .filter(|key| secrets::is_secret_key(key))
+        .collect();
     keys.sort();
     let reason = "credentials and endpoints are the executors' own configuration and must not travel";
-    keys.into_iter().map(|key| (codes::SECRET, rejection(stage, "native_scan/object_store_options", key, reason))).collect()
+    keys.into_iter()
+        .map(|key| {
+            (
+                codes::SECRET,
+                rejection(stage, "native_scan/object_store_options", key, reason),
+            )
+        })
+        .collect()
 }
 
 fn paths(stage: u32, scan: &NativeScan, accepts: &Accepts) -> Vec<(Code, Rejection)> {
-    let files = scan.file_partition.iter().flat_map(|partition| &partition.partitioned_file);
+    let files = scan
+        .file_partition
+        .iter()
+        .flat_map(|partition| &partition.partitioned_file);
     let mut found = vec![];
     for file in files {
         if secrets::has_user_info(&file.file_path) {
             let what = secrets::without_user_info(&file.file_path);
-            found.push((codes::SECRET, rejection(stage, "native_scan", &what, "the URL carries a user or password")));
+            found.push((
+                codes::SECRET,
+                rejection(stage, "native_scan", &what, "the URL carries a user or password"),
+            ));
         } else if let (Some(path), Some(roots)) = (local_path(&file.file_path), &accepts.file_roots)
             && !roots.iter().any(|root| is_under(&path, root))
         {
             let reason = format!("only files under {roots:?} may be read");
-            found.push((codes::FILE_ROOT, rejection(stage, "native_scan", &file.file_path, &reason)));
+            found.push((
+                codes::FILE_ROOT,
+                rejection(stage, "native_scan", &file.file_path, &reason),
+            ));
         }
     }
     found.truncate(20);
@@ -166,7 +221,13 @@ fn paths(stage: u32, scan: &NativeScan, accepts: &Accepts) -> Vec<(Code, Rejecti
 }
 
 fn rejection(stage: u32, path: &str, what: &str, reason: &str) -> Rejection {
-    Rejection { stage, path: path.into(), what: what.into(), reason: reason.into(), hint: String::new() }
+    Rejection {
+        stage,
+        path: path.into(),
+        what: what.into(),
+        reason: reason.into(),
+        hint: String::new(),
+    }
 }
 
 // The path of a `file:` URL, percent-decoded; `None` for other schemes.
@@ -176,8 +237,12 @@ fn local_path(url: &str) -> Option<PathBuf> {
     let mut bytes = Vec::with_capacity(rest.len());
     let mut at = 0;
     while let Some(&byte) = rest.get(at) {
-        let digits = rest.get(at + 1..at + 3).and_then(|digits| std::str::from_utf8(digits).ok());
-        let escaped = digits.filter(|_| byte == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let digits = rest
+            .get(at + 1..at + 3)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits
+            .filter(|_| byte == b'%')
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
         bytes.push(escaped.unwrap_or(byte));
         at += if escaped.is_some() { 3 } else { 1 };
     }
@@ -186,13 +251,20 @@ fn local_path(url: &str) -> Option<PathBuf> {
 
 fn is_under(path: &Path, root: &Path) -> bool {
     // A link inside a root is the executors' to check; here no path may climb.
-    let climbs = path.components().any(|component| matches!(component, Component::ParentDir));
+    let climbs = path
+        .components()
+        .any(|component| matches!(component, Component::ParentDir));
     path.is_absolute() && !climbs && path.starts_with(root)
 }
 
 /// Compressed bytes of the files that one partition of a scan reads; 0 when it says nothing.
 pub fn scan_bytes(partition: &[u8]) -> u64 {
-    let files = NativeScan::decode(partition).ok().and_then(|scan| scan.file_partition);
-    let lengths = files.iter().flat_map(|p| &p.partitioned_file).map(|file| u64::try_from(file.length).unwrap_or(0));
+    let files = NativeScan::decode(partition)
+        .ok()
+        .and_then(|scan| scan.file_partition);
+    let lengths = files
+        .iter()
+        .flat_map(|p| &p.partitioned_file)
+        .map(|file| u64::try_from(file.length).unwrap_or(0));
     lengths.fold(0, u64::saturating_add)
 }

@@ -2,10 +2,30 @@
 
 /// Whether a setting's name says that its value is a credential or an endpoint.
 pub(super) fn is_secret_key(key: &str) -> bool {
-    let key: String = key.to_ascii_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+    let key: String = key
+        .to_ascii_lowercase()
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
     const PARTS: &[&str] = &[
-        "secret", "password", "passwd", "accesskey", "accountkey", "sessiontoken", "token", "credential", "privatekey",
-        "sas", "endpoint", "proxy", "signature", "encryptionkey", "oauth", "rolearn", "externalid", "apikey",
+        "secret",
+        "password",
+        "passwd",
+        "accesskey",
+        "accountkey",
+        "sessiontoken",
+        "token",
+        "credential",
+        "privatekey",
+        "sas",
+        "endpoint",
+        "proxy",
+        "signature",
+        "encryptionkey",
+        "oauth",
+        "rolearn",
+        "externalid",
+        "apikey",
     ];
     PARTS.iter().any(|part| key.contains(part))
 }
@@ -39,12 +59,24 @@ mod tests {
     #[test]
     fn names_of_secrets() {
         for key in [
-            "fs.s3a.access.key", "fs.s3a.secret.key", "fs.s3a.session.token", "fs.s3a.bucket.b.endpoint", "FS.S3A.SECRET.KEY",
-            "fs.azure.account.key.x", "fs.s3a.aws.credentials.provider", "fs.s3a.assumed.role.arn", "aws_secret_access_key",
+            "fs.s3a.access.key",
+            "fs.s3a.secret.key",
+            "fs.s3a.session.token",
+            "fs.s3a.bucket.b.endpoint",
+            "FS.S3A.SECRET.KEY",
+            "fs.azure.account.key.x",
+            "fs.s3a.aws.credentials.provider",
+            "fs.s3a.assumed.role.arn",
+            "aws_secret_access_key",
         ] {
-            assert!(is_secret_key(key) , "{key}");
+            assert!(is_secret_key(key), "{key}");
         }
-        for key in ["fs.s3a.path.style.access", "fs.s3a.region", "spark.sql.session.timeZone", "spark.sql.ansi.enabled"] {
+        for key in [
+            "fs.s3a.path.style.access",
+            "fs.s3a.region",
+            "spark.sql.session.timeZone",
+            "spark.sql.ansi.enabled",
+        ] {
             assert!(!is_secret_key(key), "{key}");
         }
     }
@@ -53,6 +85,9 @@ mod tests {
     fn users_in_urls() {
         assert!(has_user_info("s3a://key:secret@bucket/a"));
         assert!(!has_user_info("s3a://bucket/a@b"));
-        assert_eq!(without_user_info("s3a://key:secret@bucket/a"), "s3a://***@bucket/a");
+        assert_eq!(
+            without_user_info("s3a://key:secret@bucket/a"),
+            "s3a://***@bucket/a"
+        );
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::SystemTime;
 
-use arrow_flight::{Action, CancelFlightInfoRequest, CancelFlightInfoResult, CancelStatus, RenewFlightEndpointRequest, Ticket};
+use arrow_flight::{
+    Action, CancelFlightInfoRequest, CancelFlightInfoResult, CancelStatus, RenewFlightEndpointRequest, Ticket,
+};
 use bytes::Bytes;
 use cne_task::{codes, ticket::TicketError};
 use prost::Message;
@@ -17,7 +19,10 @@ use crate::{error::Failure, query::State};
 /// Every action with what it does.
 pub(super) const ALL: &[(&str, &str)] = &[
     ("CancelFlightInfo", "Cancels the query of a FlightInfo."),
-    ("RenewFlightEndpoint", "Extends the lease of a result; gives an endpoint with a new ticket."),
+    (
+        "RenewFlightEndpoint",
+        "Extends the lease of a result; gives an endpoint with a new ticket.",
+    ),
     ("comet.health", "State of the scheduler as JSON."),
     ("comet.queries", "All queries that are known, as JSON."),
 ];
@@ -29,7 +34,10 @@ impl FrontEnd {
             "RenewFlightEndpoint" => self.renew(&action.body),
             "comet.health" => Ok(self.health().await),
             "comet.queries" => Ok(self.list().await),
-            other => Err(Failure::new(codes::NOT_SERVED, format!("there is no action {other:?}"))),
+            other => Err(Failure::new(
+                codes::NOT_SERVED,
+                format!("there is no action {other:?}"),
+            )),
         }
     }
 
@@ -46,16 +54,28 @@ impl FrontEnd {
                 CancelStatus::Cancelled
             }
         };
-        Ok(CancelFlightInfoResult { status: status.into() }.encode_to_vec().into())
+        Ok(CancelFlightInfoResult {
+            status: status.into(),
+        }
+        .encode_to_vec()
+        .into())
     }
 
     fn renew(&self, body: &[u8]) -> Result<Bytes, Failure> {
         let malformed = |what: &str| Failure::new(codes::MALFORMED, format!("RenewFlightEndpoint: {what}"));
         let request = RenewFlightEndpointRequest::decode(body).map_err(|e| malformed(&e.to_string()))?;
-        let mut endpoint = request.endpoint.ok_or_else(|| malformed("there is no endpoint"))?;
-        let ticket = endpoint.ticket.take().ok_or_else(|| malformed("the endpoint has no ticket"))?;
+        let mut endpoint = request
+            .endpoint
+            .ok_or_else(|| malformed("there is no endpoint"))?;
+        let ticket = endpoint
+            .ticket
+            .take()
+            .ok_or_else(|| malformed("the endpoint has no ticket"))?;
         let now = seconds(SystemTime::now());
-        let verified = self.options.ticket_keys.verify(&ticket.ticket, &self.options.pool_name, now);
+        let verified = self
+            .options
+            .ticket_keys
+            .verify(&ticket.ticket, &self.options.pool_name, now);
         let mut content = verified.map_err(|e| {
             let code = match e {
                 TicketError::Expired => codes::TICKET_EXPIRED,
@@ -67,14 +87,21 @@ impl FrontEnd {
         let query = self.queries.get(&content.query_id)?;
         let expires = query.renew(self.options.results_lease);
         content.expires_at = seconds(expires);
-        endpoint.ticket = Some(Ticket { ticket: self.options.ticket_keys.sign(&content) });
+        endpoint.ticket = Some(Ticket {
+            ticket: self.options.ticket_keys.sign(&content),
+        });
         endpoint.expiration_time = Some(timestamp(expires));
         Ok(endpoint.encode_to_vec().into())
     }
 
     async fn health(&self) -> Bytes {
         let executors = self.pool.executors().await;
-        let running = self.queries.all().iter().filter(|query| !query.state().is_final()).count();
+        let running = self
+            .queries
+            .all()
+            .iter()
+            .filter(|query| !query.state().is_final())
+            .count();
         let body = json!({
             "status": "ok",
             "version": env!("CARGO_PKG_VERSION"),
@@ -95,7 +122,11 @@ impl FrontEnd {
         for query in self.queries.all() {
             let (state, job, error) = match query.state() {
                 State::Queued => ("queued", Default::default(), None),
-                State::Running(job) => ("running", self.pool.progress(&job).await.unwrap_or_default(), None),
+                State::Running(job) => (
+                    "running",
+                    self.pool.progress(&job).await.unwrap_or_default(),
+                    None,
+                ),
                 State::Succeeded(outcome) => ("succeeded", outcome.progress, None),
                 State::Failed(failure) => ("failed", Default::default(), Some(failure.to_string())),
             };

@@ -20,7 +20,8 @@ use crate::{
 /// Schema of a result as Flight carries it.
 pub(super) fn schema_bytes(schema: &SchemaRef) -> Result<Bytes, Failure> {
     let info = FlightInfo::new().try_with_schema(schema.as_ref());
-    info.map(|info| info.schema).map_err(|e| Failure::new(codes::INTERNAL, format!("the result's schema: {e}")))
+    info.map(|info| info.schema)
+        .map_err(|e| Failure::new(codes::INTERNAL, format!("the result's schema: {e}")))
 }
 
 pub(super) fn seconds(time: SystemTime) -> u64 {
@@ -28,7 +29,10 @@ pub(super) fn seconds(time: SystemTime) -> u64 {
 }
 
 pub(super) fn timestamp(time: SystemTime) -> Timestamp {
-    Timestamp { seconds: i64::try_from(seconds(time)).unwrap_or(i64::MAX), nanos: 0 }
+    Timestamp {
+        seconds: i64::try_from(seconds(time)).unwrap_or(i64::MAX),
+        nanos: 0,
+    }
 }
 
 impl FrontEnd {
@@ -55,8 +59,14 @@ impl FrontEnd {
             // Each partition names another executor first.
             let order = (0..count).map(|at| &executors[(at + partition as usize) % count]);
             info.endpoint.push(FlightEndpoint {
-                ticket: Some(Ticket { ticket: self.options.ticket_keys.sign(&ticket) }),
-                location: order.map(|executor| Location { uri: format!("grpc://{}", executor.flight) }).collect(),
+                ticket: Some(Ticket {
+                    ticket: self.options.ticket_keys.sign(&ticket),
+                }),
+                location: order
+                    .map(|executor| Location {
+                        uri: format!("grpc://{}", executor.flight),
+                    })
+                    .collect(),
                 expiration_time: Some(timestamp(expires)),
                 app_metadata: Bytes::new(),
             });
@@ -76,6 +86,11 @@ impl FrontEnd {
             .with_app_metadata(query.progress(job, executors).encode_to_vec());
         info.schema = schema_bytes(&SchemaRef::new(Schema::empty())).unwrap_or_default();
         let done = f64::from(job.tasks_done) / f64::from(job.tasks_total.max(1));
-        PollInfo { info: Some(info), flight_descriptor: Some(path(&query.id)), progress: Some(done), expiration_time: None }
+        PollInfo {
+            info: Some(info),
+            flight_descriptor: Some(path(&query.id)),
+            progress: Some(done),
+            expiration_time: None,
+        }
     }
 }

@@ -6,8 +6,9 @@ mod answer;
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use arrow_flight::{
-    Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightInfo, HandshakeRequest, HandshakeResponse,
-    PollInfo, PutResult, SchemaResult, Ticket, flight_descriptor::DescriptorType, flight_service_server::FlightService,
+    Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightInfo, HandshakeRequest,
+    HandshakeResponse, PollInfo, PutResult, SchemaResult, Ticket, flight_descriptor::DescriptorType,
+    flight_service_server::FlightService,
 };
 use cne_task::codes;
 use futures::{Stream, stream};
@@ -36,7 +37,11 @@ type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 impl FrontEnd {
     /// The service over the queries of a scheduler.
     pub fn new(queries: Queries, pool: Pool, options: Options) -> Self {
-        Self { queries, pool, options: Arc::new(options) }
+        Self {
+            queries,
+            pool,
+            options: Arc::new(options),
+        }
     }
 
     // A command submits (or joins), a path names a query that was accepted before.
@@ -44,14 +49,20 @@ impl FrontEnd {
         match DescriptorType::try_from(descriptor.r#type) {
             Ok(DescriptorType::Cmd) => self.queries.submit(descriptor.cmd).await,
             Ok(DescriptorType::Path) => self.named(&descriptor),
-            _ => Err(Failure::new(codes::MALFORMED, "the descriptor is neither a command nor a path")),
+            _ => Err(Failure::new(
+                codes::MALFORMED,
+                "the descriptor is neither a command nor a path",
+            )),
         }
     }
 
     fn named(&self, descriptor: &FlightDescriptor) -> Result<Arc<Query>, Failure> {
         match descriptor.path.as_slice() {
             [kind, id] if kind == QUERY_PATH => self.queries.get(id),
-            path => Err(Failure::new(codes::MALFORMED, format!("the path {path:?} is not [\"{QUERY_PATH}\", id]"))),
+            path => Err(Failure::new(
+                codes::MALFORMED,
+                format!("the path {path:?} is not [\"{QUERY_PATH}\", id]"),
+            )),
         }
     }
 }
@@ -61,7 +72,9 @@ fn path(id: &str) -> FlightDescriptor {
 }
 
 fn not_served<T>(call: &str) -> Result<Response<T>, Status> {
-    let text = format!("comet-scheduler does not serve {call}; rows are fetched from executors, queries submitted by PollFlightInfo");
+    let text = format!(
+        "comet-scheduler does not serve {call}; rows are fetched from executors, queries submitted by PollFlightInfo"
+    );
     Err(Failure::new(codes::NOT_SERVED, text).to_status())
 }
 
@@ -79,7 +92,10 @@ impl FlightService for FrontEnd {
     type DoActionStream = Answers<arrow_flight::Result>;
     type ListActionsStream = Answers<ActionType>;
 
-    async fn get_flight_info(&self, request: Request<FlightDescriptor>) -> Result<Response<FlightInfo>, Status> {
+    async fn get_flight_info(
+        &self,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<FlightInfo>, Status> {
         let query = self.query(request.into_inner()).await?;
         let _caller = query.call();
         // Its own deadline ends the query before this.
@@ -87,17 +103,26 @@ impl FlightService for FrontEnd {
         match query.wait(longest).await {
             State::Succeeded(outcome) => Ok(Response::new(self.result(&query, &outcome).await?)),
             State::Failed(failure) => Err(failure.to_status()),
-            _ => Err(Failure::new(codes::DEADLINE, codes::DEADLINE.summary).of_query(&query.id).to_status()),
+            _ => Err(Failure::new(codes::DEADLINE, codes::DEADLINE.summary)
+                .of_query(&query.id)
+                .to_status()),
         }
     }
 
-    async fn poll_flight_info(&self, request: Request<FlightDescriptor>) -> Result<Response<PollInfo>, Status> {
+    async fn poll_flight_info(
+        &self,
+        request: Request<FlightDescriptor>,
+    ) -> Result<Response<PollInfo>, Status> {
         let descriptor = request.into_inner();
         // The answer to a submission tells that it was accepted, so that it can be cancelled; refusals come at once too.
         let submission = descriptor.r#type == DescriptorType::Cmd as i32;
         let query = self.query(descriptor).await?;
         let _caller = query.call();
-        let wait = if submission { self.options.poll_wait.min(Duration::from_millis(50)) } else { self.options.poll_wait };
+        let wait = if submission {
+            self.options.poll_wait.min(Duration::from_millis(50))
+        } else {
+            self.options.poll_wait
+        };
         match query.wait(wait).await {
             State::Succeeded(outcome) => {
                 let info = self.result(&query, &outcome).await?;
@@ -122,11 +147,16 @@ impl FlightService for FrontEnd {
 
     async fn do_action(&self, request: Request<Action>) -> Result<Response<Self::DoActionStream>, Status> {
         let action = request.into_inner();
-        Ok(listed(vec![arrow_flight::Result { body: self.act(action).await? }]))
+        Ok(listed(vec![arrow_flight::Result {
+            body: self.act(action).await?,
+        }]))
     }
 
     async fn list_actions(&self, _: Request<Empty>) -> Result<Response<Self::ListActionsStream>, Status> {
-        let types = actions::ALL.iter().map(|(kind, text)| ActionType { r#type: (*kind).into(), description: (*text).into() });
+        let types = actions::ALL.iter().map(|(kind, text)| ActionType {
+            r#type: (*kind).into(),
+            description: (*text).into(),
+        });
         Ok(listed(types.collect()))
     }
 
@@ -149,7 +179,10 @@ impl FlightService for FrontEnd {
         not_served("DoPut")
     }
 
-    async fn do_exchange(&self, _: Request<Streaming<FlightData>>) -> Result<Response<Self::DoExchangeStream>, Status> {
+    async fn do_exchange(
+        &self,
+        _: Request<Streaming<FlightData>>,
+    ) -> Result<Response<Self::DoExchangeStream>, Status> {
         not_served("DoExchange")
     }
 }

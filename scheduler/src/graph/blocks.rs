@@ -1,9 +1,15 @@
 //! Plans every block dry, with the planner that the executors use.
 
+use std::sync::Arc;
+
 use cne_fragment::{ValidatedBlock, validate_block};
 use cne_proto::v1::{QueryRequest, Rejection, stage::Kind, stage_input::Exchange};
 use cne_task::codes;
-use datafusion::arrow::{datatypes::SchemaRef, ipc::reader::StreamReader, record_batch::RecordBatch};
+use datafusion::arrow::{
+    datatypes::{Field, Schema, SchemaRef},
+    ipc::reader::StreamReader,
+    record_batch::{RecordBatch, RecordBatchOptions},
+};
 
 use super::broken;
 use crate::error::Failure;
@@ -26,7 +32,11 @@ pub(super) fn validate(request: &QueryRequest) -> Result<Vec<Validated>, Failure
     let mut rejections = vec![];
     for (index, stage) in request.stages.iter().enumerate() {
         let inputs: Option<Vec<SchemaRef>> = (stage.inputs.iter())
-            .map(|input| stages[input.producer as usize].as_ref().map(|s| SchemaRef::clone(&s.schema)))
+            .map(|input| {
+                stages[input.producer as usize]
+                    .as_ref()
+                    .map(|s| SchemaRef::clone(&s.schema))
+            })
             .collect();
         // A producer was rejected: nothing can be said about this one.
         let Some(inputs) = inputs else {
@@ -37,13 +47,23 @@ pub(super) fn validate(request: &QueryRequest) -> Result<Vec<Validated>, Failure
             Some(Kind::Block(block)) => {
                 let commons: Vec<_> = block.scans.iter().map(|scan| scan.common.clone()).collect();
                 match validate_block(index as u32, &block.operator, &commons, &inputs) {
-                    Ok(ValidatedBlock { output_schema, num_scans, num_inputs, .. }) => {
+                    Ok(ValidatedBlock {
+                        output_schema,
+                        num_scans,
+                        num_inputs,
+                        ..
+                    }) => {
                         let found = (block.scans.len(), stage.inputs.len());
                         if found != (num_scans, num_inputs) {
-                            let text = format!("its block has {num_scans} scans and {num_inputs} inputs, the stage {found:?}");
+                            let text = format!(
+                                "its block has {num_scans} scans and {num_inputs} inputs, the stage {found:?}"
+                            );
                             return Err(broken(index, request, text));
                         }
-                        Some(Validated { schema: output_schema, rows: vec![] })
+                        Some(Validated {
+                            schema: output_schema,
+                            rows: vec![],
+                        })
                     }
                     Err(rejected) => {
                         rejections.extend(rejected);
@@ -54,8 +74,13 @@ pub(super) fn validate(request: &QueryRequest) -> Result<Vec<Validated>, Failure
             Some(Kind::InlineData(data)) => Some(inline(request, index, &data.partitions)?),
             Some(Kind::Union(_)) => Some(union(request, index, &inputs)?),
             Some(Kind::Coalesce(_)) | None => {
-                let schema = inputs.first().ok_or_else(|| broken(index, request, "it has no input"))?;
-                Some(Validated { schema: SchemaRef::clone(schema), rows: vec![] })
+                let schema = inputs
+                    .first()
+                    .ok_or_else(|| broken(index, request, "it has no input"))?;
+                Some(Validated {
+                    schema: SchemaRef::clone(schema),
+                    rows: vec![],
+                })
             }
         };
         keys(request, index, &inputs, &mut rejections);
@@ -68,14 +93,11 @@ pub(super) fn validate(request: &QueryRequest) -> Result<Vec<Validated>, Failure
 }
 
 // Exchange keys must be plannable over the producer's output too.
-fn keys(
-    request: &QueryRequest,
-    index: usize,
-    inputs: &[SchemaRef],
-    rejections: &mut Vec<Rejection>,
-) {
+fn keys(request: &QueryRequest, index: usize, inputs: &[SchemaRef], rejections: &mut Vec<Rejection>) {
     for (input, schema) in request.stages[index].inputs.iter().zip(inputs) {
-        let Some(Exchange::Shuffle(shuffle)) = &input.exchange else { continue };
+        let Some(Exchange::Shuffle(shuffle)) = &input.exchange else {
+            continue;
+        };
         if let Err(mut refused) = cne_fragment::plan_partitioning(&shuffle.partitioning, schema) {
             for rejection in &mut refused {
                 rejection.stage = input.producer;
@@ -86,16 +108,26 @@ fn keys(
 }
 
 fn union(request: &QueryRequest, index: usize, inputs: &[SchemaRef]) -> Result<Validated, Failure> {
-    let first = inputs.first().ok_or_else(|| broken(index, request, "a union has at least one input"))?;
+    let first = inputs
+        .first()
+        .ok_or_else(|| broken(index, request, "a union has at least one input"))?;
     for (at, other) in inputs.iter().enumerate() {
         let same = first.fields().len() == other.fields().len()
-            && first.fields().iter().zip(other.fields()).all(|(a, b)| a.data_type() == b.data_type());
+            && first
+                .fields()
+                .iter()
+                .zip(other.fields())
+                .all(|(a, b)| a.data_type() == b.data_type());
         if !same {
-            let text = format!("columns of input {at} differ in type from input 0's: {other:?} and {first:?}");
+            let text =
+                format!("columns of input {at} differ in type from input 0's: {other:?} and {first:?}");
             return Err(broken(index, request, text));
         }
     }
-    Ok(Validated { schema: SchemaRef::clone(first), rows: vec![] })
+    Ok(Validated {
+        schema: SchemaRef::clone(first),
+        rows: vec![],
+    })
 }
 
 fn inline(request: &QueryRequest, index: usize, partitions: &[bytes::Bytes]) -> Result<Validated, Failure> {
@@ -105,11 +137,35 @@ fn inline(request: &QueryRequest, index: usize, partitions: &[bytes::Bytes]) -> 
     for partition in partitions {
         let reader = StreamReader::try_new(partition.as_ref(), None).map_err(|e| unreadable(&e))?;
         match &schema {
-            Some(schema) if *schema != reader.schema() => return Err(unreadable(&"partitions with different schemas")),
+            Some(schema) if *schema != reader.schema() => {
+                return Err(unreadable(&"partitions with different schemas"));
+            }
             _ => schema = Some(reader.schema()),
         }
-        rows.push(reader.collect::<Result<Vec<_>, _>>().map_err(|e| unreadable(&e))?);
+        rows.push(
+            reader
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|e| unreadable(&e))?,
+        );
     }
-    let schema = schema.ok_or_else(|| unreadable(&"no partition"))?;
+    let schema = seam(&*schema.ok_or_else(|| unreadable(&"no partition"))?);
+    let named = |batch: RecordBatch| {
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(SchemaRef::clone(&schema), batch.columns().to_vec(), &options)
+    };
+    let rows = rows
+        .into_iter()
+        .map(|partition: Vec<_>| partition.into_iter().map(named).collect::<Result<Vec<_>, _>>());
+    let rows = rows.collect::<Result<Vec<_>, _>>().map_err(|e| unreadable(&e))?;
     Ok(Validated { schema, rows })
+}
+
+// Columns are named as those of a block: a union of differently named inputs would get projections between its inputs and the stages they
+// read, and Ballista would cut further stages there.
+fn seam(schema: &Schema) -> SchemaRef {
+    let field =
+        |(at, field): (usize, &Arc<Field>)| Field::new(format!("col_{at}"), field.data_type().clone(), true);
+    Arc::new(Schema::new(
+        schema.fields().iter().enumerate().map(field).collect::<Vec<_>>(),
+    ))
 }

@@ -28,7 +28,10 @@ impl Counts {
 
     /// Partitions of a shuffle edge.
     pub(super) fn of_edge(&self, consumer: usize, input: usize) -> u32 {
-        self.of_edge.get(&(consumer, input)).copied().unwrap_or_else(|| self.of(consumer))
+        self.of_edge
+            .get(&(consumer, input))
+            .copied()
+            .unwrap_or_else(|| self.of(consumer))
     }
 }
 
@@ -99,8 +102,11 @@ pub(super) fn choose(request: &QueryRequest, sizing: &Sizing) -> Result<Counts, 
                     groups.give(index, scan.partitions.len().max(1) as u32, "its scan")?;
                 }
                 for input in &stage.inputs {
-                    let Some(Exchange::Shuffle(shuffle)) = &input.exchange else { continue };
-                    let distribution = Distribution::of_shuffle(shuffle).map_err(|e| broken(index, request, e))?;
+                    let Some(Exchange::Shuffle(shuffle)) = &input.exchange else {
+                        continue;
+                    };
+                    let distribution =
+                        Distribution::of_shuffle(shuffle).map_err(|e| broken(index, request, e))?;
                     let root = groups.root(index);
                     match distribution {
                         Distribution::Whole => groups.give(index, 1, "a single edge")?,
@@ -108,7 +114,8 @@ pub(super) fn choose(request: &QueryRequest, sizing: &Sizing) -> Result<Counts, 
                             groups.give(index, wanted.max(1), "the user's number")?;
                         }
                         Distribution::Spread { wanted, .. } => {
-                            groups.bytes[root] = groups.bytes[root].saturating_add(read[input.producer as usize]);
+                            groups.bytes[root] =
+                                groups.bytes[root].saturating_add(read[input.producer as usize]);
                             groups.limit[root] = groups.limit[root].max(wanted);
                         }
                     }
@@ -145,7 +152,10 @@ fn resolve(request: &QueryRequest, mut groups: Groups<'_>, sizing: &Sizing) -> R
                 groups.give(index, sum, "its inputs together")?;
             }
             Some(Kind::Coalesce(coalesce)) => {
-                let from = stage.inputs.first().map_or(1, |input| of_stage[input.producer as usize]);
+                let from = stage
+                    .inputs
+                    .first()
+                    .map_or(1, |input| of_stage[input.producer as usize]);
                 let count = from.min(coalesce.num_partitions).max(1);
                 groups.give(index, count, "its own number")?;
             }
@@ -163,7 +173,10 @@ fn resolve(request: &QueryRequest, mut groups: Groups<'_>, sizing: &Sizing) -> R
             None => 1,
         };
         if count > MAX_PARTITIONS {
-            let text = format!("stage {index} ({}) has {count} partitions, the limit is {MAX_PARTITIONS}", stage.label);
+            let text = format!(
+                "stage {index} ({}) has {count} partitions, the limit is {MAX_PARTITIONS}",
+                stage.label
+            );
             return Err(Failure::new(cne_task::codes::TOO_LARGE, text));
         }
         of_stage[index] = count;
@@ -180,7 +193,10 @@ fn edge_partitions(shuffle: &Shuffle, bytes: u64, sizing: &Sizing) -> Result<u32
 }
 
 fn keeps(origin: ShuffleOrigin) -> bool {
-    matches!(origin, ShuffleOrigin::RepartitionByNum | ShuffleOrigin::Unspecified)
+    matches!(
+        origin,
+        ShuffleOrigin::RepartitionByNum | ShuffleOrigin::Unspecified
+    )
 }
 
 fn by_size(bytes: u64, limit: u32, sizing: &Sizing) -> u32 {
@@ -203,7 +219,10 @@ fn bytes_read(request: &QueryRequest) -> Vec<u64> {
             Some(Kind::InlineData(data)) => data.partitions.iter().map(|p| p.len() as u64).sum(),
             _ => 0,
         };
-        let inputs = stage.inputs.iter().filter_map(|input| bytes.get(input.producer as usize).copied());
+        let inputs = stage
+            .inputs
+            .iter()
+            .filter_map(|input| bytes.get(input.producer as usize).copied());
         bytes[index] = inputs.fold(own, u64::saturating_add);
     }
     bytes

@@ -22,11 +22,13 @@ impl Distribution {
     /// Reads a shuffle edge; the error is a text for the stage's failure.
     pub(super) fn of_shuffle(shuffle: &Shuffle) -> Result<Self, String> {
         let name = "spark.spark_partitioning.Partitioning";
-        let partitioning: Partitioning =
-            decode_strict(&shuffle.partitioning, name, &Limits::default()).map_err(|e| format!("partitioning: {e}"))?;
+        let partitioning: Partitioning = decode_strict(&shuffle.partitioning, name, &Limits::default())
+            .map_err(|e| format!("partitioning: {e}"))?;
         let wanted = match &partitioning.partitioning_struct {
             None => return Err("a shuffle edge has no partitioning".into()),
-            Some(PartitioningStruct::SinglePartition(_) | PartitioningStruct::RangePartition(_)) => return Ok(Self::Whole),
+            Some(PartitioningStruct::SinglePartition(_) | PartitioningStruct::RangePartition(_)) => {
+                return Ok(Self::Whole);
+            }
             Some(PartitioningStruct::HashPartition(hash)) => hash.num_partitions,
             Some(PartitioningStruct::RoundRobinPartition(round)) => round.num_partitions,
         };
@@ -48,7 +50,10 @@ impl Distribution {
                 }
                 let bytes = Bytes::from(partitioning.encode_to_vec());
                 let distribution = Some(exchange_node::Distribution::Partitioning(bytes));
-                ExchangeNode { num_buckets: buckets, distribution }
+                ExchangeNode {
+                    num_buckets: buckets,
+                    distribution,
+                }
             }
         }
     }
@@ -56,7 +61,10 @@ impl Distribution {
 
 /// One bucket with all rows.
 pub(super) fn whole() -> ExchangeNode {
-    ExchangeNode { num_buckets: 1, distribution: Some(exchange_node::Distribution::Whole(Whole {})) }
+    ExchangeNode {
+        num_buckets: 1,
+        distribution: Some(exchange_node::Distribution::Whole(Whole {})),
+    }
 }
 
 /// `partitions` map partitions in `groups` contiguous groups, sizes differing by at most one, as Spark's DefaultPartitionCoalescer without
@@ -64,8 +72,17 @@ pub(super) fn whole() -> ExchangeNode {
 pub(super) fn coalesce(partitions: u32, groups: u32) -> ExchangeNode {
     let groups = groups.clamp(1, partitions.max(1));
     let (partitions, count) = (u64::from(partitions), u64::from(groups));
-    let group_of = |partition: u64| (0..count).rfind(|g| g * partitions / count <= partition).unwrap_or(0);
+    let group_of = |partition: u64| {
+        (0..count)
+            .rfind(|g| g * partitions / count <= partition)
+            .unwrap_or(0)
+    };
     let group_of_map_partition = (0..partitions).map(|p| group_of(p) as u32).collect();
-    let distribution = Some(exchange_node::Distribution::Coalesce(CoalesceGroups { group_of_map_partition }));
-    ExchangeNode { num_buckets: groups, distribution }
+    let distribution = Some(exchange_node::Distribution::Coalesce(CoalesceGroups {
+        group_of_map_partition,
+    }));
+    ExchangeNode {
+        num_buckets: groups,
+        distribution,
+    }
 }

@@ -9,8 +9,6 @@ mod exchange;
 mod plan;
 mod shape;
 
-
-
 use std::sync::Arc;
 
 use cne_proto::v1::QueryRequest;
@@ -55,6 +53,10 @@ pub fn plan(request: &QueryRequest, sizing: &Sizing) -> Result<Planned, Failure>
 }
 
 fn broken(stage: usize, request: &QueryRequest, text: impl std::fmt::Display) -> Failure {
-    let label = request.stages.get(stage).map(|stage| stage.label.as_str()).unwrap_or_default();
+    let label = request
+        .stages
+        .get(stage)
+        .map(|stage| stage.label.as_str())
+        .unwrap_or_default();
     Failure::new(codes::STAGE_GRAPH, format!("stage {stage} ({label}): {text}"))
 }

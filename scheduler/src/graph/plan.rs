@@ -12,7 +12,10 @@ use bytes::Bytes;
 use cne_fragment::{CometFragmentExec, descriptor::descriptor_plan};
 use cne_proto::{
     spark_operator::{NativeScan, SparkFilePartition},
-    v1::{Block, ExchangeNode, FragmentNode, PartitionPayload, QueryRequest, StageInput, stage::Kind, stage_input::Exchange},
+    v1::{
+        Block, ExchangeNode, FragmentNode, PartitionPayload, QueryRequest, StageInput, stage::Kind,
+        stage_input::Exchange,
+    },
 };
 use cne_task::{ExchangeExec, codes, session_config};
 use datafusion::{
@@ -56,17 +59,34 @@ const MAX_NODES: usize = 4000;
 ///
 /// # Errors
 /// When DataFusion or Ballista refuse what was built.
-pub(super) fn build(request: &QueryRequest, blocks: &[Validated], counts: &Counts) -> Result<Planned, Failure> {
+pub(super) fn build(
+    request: &QueryRequest,
+    blocks: &[Validated],
+    counts: &Counts,
+) -> Result<Planned, Failure> {
     let root = request.stages.len() - 1;
     let identity = identities(request);
-    let mut builder = Builder { request, blocks, counts, identity, planned: HashMap::new(), stages: 0, nodes: 0 };
+    let mut builder = Builder {
+        request,
+        blocks,
+        counts,
+        identity,
+        planned: HashMap::new(),
+        stages: 0,
+        nodes: 0,
+    };
     let body = builder.stage(root)?;
     let schema = body.schema();
     let partitions = body.properties().partitioning.partition_count() as u32;
     let plan: Plan = Arc::new(ExchangeExec::whole(body));
     let final_stage = builder.stages as u32 + 1;
     verify(&plan, final_stage)?;
-    Ok(Planned { plan, schema, partitions, final_stage })
+    Ok(Planned {
+        plan,
+        schema,
+        partitions,
+        final_stage,
+    })
 }
 
 // Ballista must cut exactly the stages that were counted: a shared stage is named by its number.
@@ -74,8 +94,16 @@ fn verify(plan: &Plan, final_stage: u32) -> Result<(), Failure> {
     let config = session_config();
     let stages = DefaultDistributedPlanner::new()
         .plan_query_stages(&JobId::new("check"), Arc::clone(plan), config.options())
-        .map_err(|e| Failure::new(codes::INTERNAL, format!("the plan cannot be cut into stages: {e}")))?;
-    let numbered = stages.iter().enumerate().all(|(at, stage)| stage.stage_id() == at + 1);
+        .map_err(|e| {
+            Failure::new(
+                codes::INTERNAL,
+                format!("the plan cannot be cut into stages: {e}"),
+            )
+        })?;
+    let numbered = stages
+        .iter()
+        .enumerate()
+        .all(|(at, stage)| stage.stage_id() == at + 1);
     if stages.len() != final_stage as usize || !numbered {
         let text = format!("{} stages were planned, {} were cut", final_stage, stages.len());
         return Err(Failure::new(codes::INTERNAL, text));
@@ -95,7 +123,9 @@ impl Builder<'_> {
         let stage = &self.request.stages[index];
         self.nodes += 1;
         if self.nodes > MAX_NODES {
-            let text = format!("the plan has more than {MAX_NODES} nodes: forward edges from one stage to several multiply it");
+            let text = format!(
+                "the plan has more than {MAX_NODES} nodes: forward edges from one stage to several multiply it"
+            );
             return Err(Failure::new(codes::TOO_LARGE, text));
         }
         match &stage.kind {
@@ -113,11 +143,14 @@ impl Builder<'_> {
                     stage: index as u32,
                     block_digest: Bytes::new(),
                 };
-                let fragment = CometFragmentExec::try_new(node, children).map_err(|e| self.failed(index, &e))?;
+                let fragment =
+                    CometFragmentExec::try_new(node, children).map_err(|e| self.failed(index, &e))?;
                 Ok(Arc::new(fragment))
             }
             Some(Kind::Union(_)) => {
-                let inputs = (0..stage.inputs.len()).map(|at| self.edge(index, at)).collect::<Result<Vec<_>, _>>()?;
+                let inputs = (0..stage.inputs.len())
+                    .map(|at| self.edge(index, at))
+                    .collect::<Result<Vec<_>, _>>()?;
                 match <[Plan; 1]>::try_from(inputs) {
                     Ok([only]) => Ok(only),
                     Err(inputs) => UnionExec::try_new(inputs).map_err(|e| self.failed(index, &e)),
@@ -134,7 +167,8 @@ impl Builder<'_> {
             Some(Kind::InlineData(_)) => {
                 let rows = &self.blocks[index].rows;
                 let schema = SchemaRef::clone(&self.blocks[index].schema);
-                Ok(MemorySourceConfig::try_new_exec(rows, schema, None).map_err(|e| self.failed(index, &e))?)
+                Ok(MemorySourceConfig::try_new_exec(rows, schema, None)
+                    .map_err(|e| self.failed(index, &e))?)
             }
             None => Err(broken(index, self.request, "it has no kind")),
         }
@@ -143,10 +177,19 @@ impl Builder<'_> {
     // Task p of a block reads partition p of each input that is not read whole.
     fn aligned(&self, index: usize, children: &[Plan]) -> Result<(), Failure> {
         let count = self.counts.of(index) as usize;
-        for (at, (child, input)) in children.iter().skip(1).zip(&self.request.stages[index].inputs).enumerate() {
+        for (at, (child, input)) in children
+            .iter()
+            .skip(1)
+            .zip(&self.request.stages[index].inputs)
+            .enumerate()
+        {
             let found = child.properties().partitioning.partition_count();
             if !is_broadcast(input) && found != count {
-                return Err(broken(index, self.request, format!("input {at} has {found} partitions, the stage {count}")));
+                return Err(broken(
+                    index,
+                    self.request,
+                    format!("input {at} has {found} partitions, the stage {count}"),
+                ));
             }
         }
         Ok(())
@@ -180,7 +223,8 @@ impl Builder<'_> {
         self.stages += 1;
         self.planned.insert(key, (self.stages, SchemaRef::clone(&schema)));
         let mapped = Arc::new(ExchangeExec::new(node, body));
-        let cut = RepartitionExec::try_new(mapped, label(&schema, buckets)).map_err(|e| self.failed(producer, &e))?;
+        let cut = RepartitionExec::try_new(mapped, label(&schema, buckets))
+            .map_err(|e| self.failed(producer, &e))?;
         Ok(Arc::new(cut))
     }
 }
@@ -200,12 +244,18 @@ fn label(schema: &SchemaRef, buckets: usize) -> Partitioning {
 
 fn payloads(block: &Block, count: u32) -> Vec<PartitionPayload> {
     let nothing = || {
-        let empty = NativeScan { file_partition: Some(SparkFilePartition::default()), ..Default::default() };
+        let empty = NativeScan {
+            file_partition: Some(SparkFilePartition::default()),
+            ..Default::default()
+        };
         Bytes::from(empty.encode_to_vec())
     };
     let payload = |partition: usize| {
-        let of = |scan: &cne_proto::v1::ScanData| scan.partitions.get(partition).cloned().unwrap_or_else(nothing);
-        PartitionPayload { scans: block.scans.iter().map(of).collect() }
+        let of =
+            |scan: &cne_proto::v1::ScanData| scan.partitions.get(partition).cloned().unwrap_or_else(nothing);
+        PartitionPayload {
+            scans: block.scans.iter().map(of).collect(),
+        }
     };
     (0..count as usize).map(payload).collect()
 }

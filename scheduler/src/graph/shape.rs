@@ -16,10 +16,15 @@ pub(super) fn check(request: &QueryRequest) -> Result<(), Failure> {
         for (at, input) in stage.inputs.iter().enumerate() {
             let producer = input.producer as usize;
             if producer > last {
-                return Err(broken(index, request, format!("input {at} names stage {producer}, which is missing")));
+                return Err(broken(
+                    index,
+                    request,
+                    format!("input {at} names stage {producer}, which is missing"),
+                ));
             }
             if producer >= index {
-                let text = format!("input {at} names stage {producer}, which does not come before it (a cycle)");
+                let text =
+                    format!("input {at} names stage {producer}, which does not come before it (a cycle)");
                 return Err(broken(index, request, text));
             }
             read[producer] = true;
@@ -40,7 +45,8 @@ pub(super) fn check(request: &QueryRequest) -> Result<(), Failure> {
                 }
             }
             Some(Kind::Coalesce(coalesce)) => {
-                if stage.inputs.len() != 1 || !edges.clone().all(|edge| matches!(edge, Exchange::Forward(_))) {
+                if stage.inputs.len() != 1 || !edges.clone().all(|edge| matches!(edge, Exchange::Forward(_)))
+                {
                     return Err(broken(index, request, "a coalesce has one forward input"));
                 }
                 if coalesce.num_partitions == 0 {
@@ -49,13 +55,21 @@ pub(super) fn check(request: &QueryRequest) -> Result<(), Failure> {
             }
             Some(Kind::InlineData(data)) => {
                 if !stage.inputs.is_empty() || data.partitions.is_empty() {
-                    return Err(broken(index, request, "inline data has no input and at least one partition"));
+                    return Err(broken(
+                        index,
+                        request,
+                        "inline data has no input and at least one partition",
+                    ));
                 }
             }
         }
     }
     match read.iter().take(last).position(|read| !read) {
-        Some(unread) => Err(broken(unread, request, "no stage reads it, and it is not the last one")),
+        Some(unread) => Err(broken(
+            unread,
+            request,
+            "no stage reads it, and it is not the last one",
+        )),
         None => Ok(()),
     }
 }

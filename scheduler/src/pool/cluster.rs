@@ -45,12 +45,17 @@ impl ClusterState for PoolCluster {
         jobs: Arc<HashMap<JobId, JobInfoCache>>,
         executors: Option<HashSet<String>>,
     ) -> Result<Vec<BoundTask>> {
-        self.inner.bind_schedulable_tasks(distribution, jobs, executors).await
+        self.inner
+            .bind_schedulable_tasks(distribution, jobs, executors)
+            .await
     }
 
     async fn unbind_tasks(&self, slots: Vec<ExecutorSlot>) -> Result<()> {
         // The gateway gives a finished task's slot back to the executor that ran it.
-        let real = slots.into_iter().filter(|(id, _)| id != OBJECT_STORE_EXECUTOR_ID).collect();
+        let real = slots
+            .into_iter()
+            .filter(|(id, _)| id != OBJECT_STORE_EXECUTOR_ID)
+            .collect();
         self.inner.unbind_tasks(real).await
     }
 

@@ -11,11 +11,12 @@ use ballista_core::{
     BALLISTA_PROTOCOL_VERSION, JobId,
     serde::{
         protobuf::{
-            CancelJobParams, CancelJobResult, CleanJobDataParams, CleanJobDataResult, CreateUpdateSessionParams,
-            CreateUpdateSessionResult, ExecuteQueryParams, ExecuteQueryResult, ExecutorRegistration, ExecutorStoppedParams,
-            ExecutorStoppedResult, GetJobMetricsParams, GetJobMetricsResult, GetJobStatusParams, GetJobStatusResult,
-            HeartBeatParams, HeartBeatResult, PollWorkParams, PollWorkResult, RegisterExecutorParams,
-            RegisterExecutorResult, RemoveSessionParams, RemoveSessionResult, TaskStatus, UpdateTaskStatusParams,
+            CancelJobParams, CancelJobResult, CleanJobDataParams, CleanJobDataResult,
+            CreateUpdateSessionParams, CreateUpdateSessionResult, ExecuteQueryParams, ExecuteQueryResult,
+            ExecutorRegistration, ExecutorStoppedParams, ExecutorStoppedResult, GetJobMetricsParams,
+            GetJobMetricsResult, GetJobStatusParams, GetJobStatusResult, HeartBeatParams, HeartBeatResult,
+            PollWorkParams, PollWorkResult, RegisterExecutorParams, RegisterExecutorResult,
+            RemoveSessionParams, RemoveSessionResult, TaskStatus, UpdateTaskStatusParams,
             UpdateTaskStatusResult, scheduler_grpc_server::SchedulerGrpc, task_status,
         },
         scheduler::{ExecutorData, ExecutorMetadata},
@@ -39,7 +40,11 @@ pub struct Gateway {
 
 impl Gateway {
     pub(super) fn new(ballista: BallistaScheduler, cluster: Arc<PoolCluster>) -> Self {
-        Self { ballista, cluster, ended: Arc::default() }
+        Self {
+            ballista,
+            cluster,
+            ended: Arc::default(),
+        }
     }
 
     /// Registers an executor unless it is registered already. Ballista's own way connects back over plain HTTP first; the first launch
@@ -58,10 +63,14 @@ impl Gateway {
         if self.cluster.get_executor_metadata(&id).await.is_ok() {
             return Ok(());
         }
-        let port = |port: u32| u16::try_from(port).map_err(|_| Status::invalid_argument("a port is out of range"));
+        let port =
+            |port: u32| u16::try_from(port).map_err(|_| Status::invalid_argument("a port is out of range"));
         let metadata = ExecutorMetadata {
             id: id.clone(),
-            host: registration.host.or(peer).ok_or_else(|| Status::invalid_argument("the executor's host is missing"))?,
+            host: registration
+                .host
+                .or(peer)
+                .ok_or_else(|| Status::invalid_argument("the executor's host is missing"))?,
             port: port(registration.port)?,
             grpc_port: port(registration.grpc_port)?,
             specification: registration.specification.map(Into::into).unwrap_or_default(),
@@ -69,15 +78,27 @@ impl Gateway {
         };
         let slots = metadata.specification.vcores;
         tracing::info!(executor = %id, host = %metadata.host, port = metadata.port, slots, "executor registered");
-        let data = ExecutorData { executor_id: id, total_vcores: slots, available_vcores: slots };
-        self.cluster.register_executor(metadata, data).await.map_err(internal)?;
+        let data = ExecutorData {
+            executor_id: id,
+            total_vcores: slots,
+            available_vcores: slots,
+        };
+        self.cluster
+            .register_executor(metadata, data)
+            .await
+            .map_err(internal)?;
         // An update without statuses makes Ballista offer waiting tasks to the new slots.
         self.forward(OBJECT_STORE_EXECUTOR_ID.into(), vec![]).await
     }
 
     async fn forward(&self, executor_id: String, task_status: Vec<TaskStatus>) -> Result<(), Status> {
-        let params = UpdateTaskStatusParams { executor_id, task_status };
-        SchedulerGrpc::update_task_status(&self.ballista, Request::new(params)).await.map(drop)
+        let params = UpdateTaskStatusParams {
+            executor_id,
+            task_status,
+        };
+        SchedulerGrpc::update_task_status(&self.ballista, Request::new(params))
+            .await
+            .map(drop)
     }
 
     /// Keeps the statuses that end a running task for the first time, and counts the slots of the successful ones.
@@ -90,13 +111,18 @@ impl Gateway {
         let mut kept = vec![];
         for status in statuses {
             let (stage, task) = (status.stage_id as usize, status.task_id as usize);
-            let Some(job) = jobs.get(&JobId::new(&status.job_id)) else { continue };
+            let Some(job) = jobs.get(&JobId::new(&status.job_id)) else {
+                continue;
+            };
             let held = {
                 let graph = job.execution_graph.read().await;
                 match graph.stages().get(&stage) {
-                    Some(ExecutionStage::Running(s)) if s.stage_attempt_num == status.stage_attempt_num as usize => {
+                    Some(ExecutionStage::Running(s))
+                        if s.stage_attempt_num == status.stage_attempt_num as usize =>
+                    {
                         let info = s.task_infos.get(task);
-                        info.filter(|i| matches!(i.task_status, task_status::Status::Running(_))).map(|i| i.vcores_consumed)
+                        info.filter(|i| matches!(i.task_status, task_status::Status::Running(_)))
+                            .map(|i| i.vcores_consumed)
                     }
                     _ => None,
                 }
@@ -127,7 +153,9 @@ fn internal(error: impl std::fmt::Display) -> Status {
 }
 
 fn closed<T>() -> Result<Response<T>, Status> {
-    Err(Status::unimplemented("this port is for executors; queries are submitted over Arrow Flight"))
+    Err(Status::unimplemented(
+        "this port is for executors; queries are submitted over Arrow Flight",
+    ))
 }
 
 #[tonic::async_trait]
@@ -139,7 +167,10 @@ impl SchedulerGrpc for Gateway {
         request: Request<RegisterExecutorParams>,
     ) -> Result<Response<RegisterExecutorResult>, Status> {
         let peer = request.remote_addr().map(|peer| peer.ip().to_string());
-        let metadata = request.into_inner().metadata.ok_or_else(|| Status::invalid_argument("metadata is missing"))?;
+        let metadata = request
+            .into_inner()
+            .metadata
+            .ok_or_else(|| Status::invalid_argument("metadata is missing"))?;
         self.register(metadata, peer).await?;
         Ok(Response::new(RegisterExecutorResult { success: true }))
     }
@@ -150,7 +181,8 @@ impl SchedulerGrpc for Gateway {
     ) -> Result<Response<HeartBeatResult>, Status> {
         let peer = request.remote_addr().map(|peer| peer.ip().to_string());
         let metadata = request.get_ref().metadata.clone();
-        let metadata = metadata.ok_or_else(|| Status::failed_precondition("the heartbeat lacks the registration"))?;
+        let metadata =
+            metadata.ok_or_else(|| Status::failed_precondition("the heartbeat lacks the registration"))?;
         if metadata.id != request.get_ref().executor_id {
             return Err(Status::invalid_argument("the heartbeat names two executors"));
         }
@@ -163,7 +195,10 @@ impl SchedulerGrpc for Gateway {
         &self,
         request: Request<UpdateTaskStatusParams>,
     ) -> Result<Response<UpdateTaskStatusResult>, Status> {
-        let UpdateTaskStatusParams { executor_id, task_status } = request.into_inner();
+        let UpdateTaskStatusParams {
+            executor_id,
+            task_status,
+        } = request.into_inner();
         let (first, slots) = self.first_ends(task_status).await;
         let successful = |t: &TaskStatus| matches!(t.status, Some(task_status::Status::Successful(_)));
         let (mut done, rest): (Vec<_>, Vec<_>) = first.into_iter().partition(successful);
@@ -173,7 +208,10 @@ impl SchedulerGrpc for Gateway {
                     success.executor_id = OBJECT_STORE_EXECUTOR_ID.into();
                 }
             }
-            self.cluster.unbind_tasks(vec![(executor_id.clone(), slots)]).await.map_err(internal)?;
+            self.cluster
+                .unbind_tasks(vec![(executor_id.clone(), slots)])
+                .await
+                .map_err(internal)?;
             self.forward(OBJECT_STORE_EXECUTOR_ID.into(), done).await?;
         }
         if !rest.is_empty() {
@@ -190,7 +228,9 @@ impl SchedulerGrpc for Gateway {
     }
 
     async fn poll_work(&self, _: Request<PollWorkParams>) -> Result<Response<PollWorkResult>, Status> {
-        Err(Status::unimplemented("tasks are pushed to executors; polling for them is not served"))
+        Err(Status::unimplemented(
+            "tasks are pushed to executors; polling for them is not served",
+        ))
     }
 
     async fn create_update_session(
@@ -200,7 +240,10 @@ impl SchedulerGrpc for Gateway {
         closed()
     }
 
-    async fn remove_session(&self, _: Request<RemoveSessionParams>) -> Result<Response<RemoveSessionResult>, Status> {
+    async fn remove_session(
+        &self,
+        _: Request<RemoveSessionParams>,
+    ) -> Result<Response<RemoveSessionResult>, Status> {
         closed()
     }
 
@@ -211,15 +254,24 @@ impl SchedulerGrpc for Gateway {
         closed()
     }
 
-    async fn execute_query(&self, _: Request<ExecuteQueryParams>) -> Result<Response<ExecuteQueryResult>, Status> {
+    async fn execute_query(
+        &self,
+        _: Request<ExecuteQueryParams>,
+    ) -> Result<Response<ExecuteQueryResult>, Status> {
         closed()
     }
 
-    async fn get_job_status(&self, _: Request<GetJobStatusParams>) -> Result<Response<GetJobStatusResult>, Status> {
+    async fn get_job_status(
+        &self,
+        _: Request<GetJobStatusParams>,
+    ) -> Result<Response<GetJobStatusResult>, Status> {
         closed()
     }
 
-    async fn get_job_metrics(&self, _: Request<GetJobMetricsParams>) -> Result<Response<GetJobMetricsResult>, Status> {
+    async fn get_job_metrics(
+        &self,
+        _: Request<GetJobMetricsParams>,
+    ) -> Result<Response<GetJobMetricsResult>, Status> {
         closed()
     }
 
@@ -227,7 +279,10 @@ impl SchedulerGrpc for Gateway {
         closed()
     }
 
-    async fn clean_job_data(&self, _: Request<CleanJobDataParams>) -> Result<Response<CleanJobDataResult>, Status> {
+    async fn clean_job_data(
+        &self,
+        _: Request<CleanJobDataParams>,
+    ) -> Result<Response<CleanJobDataResult>, Status> {
         closed()
     }
 }

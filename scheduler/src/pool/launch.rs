@@ -30,7 +30,10 @@ pub(super) struct Launcher {
 
 impl Launcher {
     pub(super) fn new(gateway_endpoint: String) -> Self {
-        Self { gateway_endpoint, state: OnceLock::new() }
+        Self {
+            gateway_endpoint,
+            state: OnceLock::new(),
+        }
     }
 
     pub(super) fn attach(&self, state: &Arc<BallistaState>) {
@@ -40,12 +43,21 @@ impl Launcher {
 
     /// Puts the partitions that each task computes in the place of Ballista's "global output partitions", which for a hash stage are the numbers
     /// of all buckets: our executors commit a map output under the partition. Tasks of jobs that have ended are left out.
-    async fn with_partitions(&self, tasks: Vec<MultiTaskDefinition>) -> (Vec<MultiTaskDefinition>, HashSet<JobId>) {
-        let jobs = self.state.get().and_then(Weak::upgrade).map(|state| state.task_manager.get_running_job_cache());
+    async fn with_partitions(
+        &self,
+        tasks: Vec<MultiTaskDefinition>,
+    ) -> (Vec<MultiTaskDefinition>, HashSet<JobId>) {
+        let jobs = self
+            .state
+            .get()
+            .and_then(Weak::upgrade)
+            .map(|state| state.task_manager.get_running_job_cache());
         let (mut kept, mut refused) = (vec![], HashSet::new());
         for mut task in tasks {
             let job = JobId::new(&task.job_id);
-            let Some(running) = jobs.as_ref().and_then(|jobs| jobs.get(&job)) else { continue };
+            let Some(running) = jobs.as_ref().and_then(|jobs| jobs.get(&job)) else {
+                continue;
+            };
             if fill(&mut task, running).await {
                 kept.push(task);
             } else {
@@ -59,14 +71,23 @@ impl Launcher {
 
 async fn fill(tasks: &mut MultiTaskDefinition, job: &JobInfoCache) -> bool {
     let graph = job.execution_graph.read().await;
-    let Some(ExecutionStage::Running(stage)) = graph.stages().get(&(tasks.stage_id as usize)) else { return false };
-    tasks.task_ids.iter_mut().all(|task| match stage.task_infos.get(task.task_id as usize) {
-        Some(info) => {
-            task.global_output_partition_ids = info.global_input_partition_ids.iter().map(|p| *p as u32).collect();
-            true
-        }
-        None => false,
-    })
+    let Some(ExecutionStage::Running(stage)) = graph.stages().get(&(tasks.stage_id as usize)) else {
+        return false;
+    };
+    tasks
+        .task_ids
+        .iter_mut()
+        .all(|task| match stage.task_infos.get(task.task_id as usize) {
+            Some(info) => {
+                task.global_output_partition_ids = info
+                    .global_input_partition_ids
+                    .iter()
+                    .map(|p| *p as u32)
+                    .collect();
+                true
+            }
+            None => false,
+        })
 }
 
 #[async_trait::async_trait]
@@ -81,7 +102,11 @@ impl TaskLauncher for Launcher {
         tracing::debug!(executor = %executor.id, tasks = tasks.len(), "launching tasks");
         if !tasks.is_empty() {
             let endpoint = self.gateway_endpoint.clone();
-            refused.extend(executor_manager.launch_multi_task(&executor.id, tasks, endpoint).await?);
+            refused.extend(
+                executor_manager
+                    .launch_multi_task(&executor.id, tasks, endpoint)
+                    .await?,
+            );
         }
         Ok(refused)
     }

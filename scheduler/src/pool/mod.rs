@@ -6,7 +6,9 @@ mod launch;
 
 use std::{sync::Arc, time::Duration};
 
-use ballista_core::{JobId, JobStatusSubscriber, config::TaskSchedulingPolicy, error::BallistaError, serde::BallistaCodec};
+use ballista_core::{
+    JobId, JobStatusSubscriber, config::TaskSchedulingPolicy, error::BallistaError, serde::BallistaCodec,
+};
 use ballista_scheduler::{
     cluster::{BallistaCluster, ClusterState, memory::InMemoryJobState},
     config::SchedulerConfig,
@@ -139,7 +141,9 @@ impl Pool {
         plan: Arc<dyn ExecutionPlan>,
         subscriber: JobStatusSubscriber,
     ) -> Result<JobId, BallistaError> {
-        self.ballista.submit_physical_plan(name, context, plan, Some(subscriber)).await
+        self.ballista
+            .submit_physical_plan(name, context, plan, Some(subscriber))
+            .await
     }
 
     /// Cancels a job: its running tasks are stopped, its data is removed.
@@ -152,13 +156,20 @@ impl Pool {
 
     /// Asks every live executor to remove what it stores for `job` (Ballista's `RemoveJobData`).
     pub fn remove_data(&self, job: &JobId) {
-        self.ballista.state.executor_manager.clean_up_job_data(job.clone());
+        self.ballista
+            .state
+            .executor_manager
+            .clean_up_job_data(job.clone());
     }
 
     /// Executors that are registered now, the pseudo executor left out.
     pub async fn executors(&self) -> Vec<ExecutorInfo> {
         let mut executors: Vec<_> = (self.cluster.registered_executor_metadata().await.into_iter())
-            .map(|m| ExecutorInfo { flight: format!("{}:{}", m.host, m.port), slots: m.specification.vcores, id: m.id })
+            .map(|m| ExecutorInfo {
+                flight: format!("{}:{}", m.host, m.port),
+                slots: m.specification.vcores,
+                id: m.id,
+            })
             .collect();
         executors.sort_by(|a, b| a.id.cmp(&b.id));
         executors
@@ -176,7 +187,8 @@ impl Pool {
                 ExecutionStage::Resolved(s) => (s.partitions, 0, 0),
                 ExecutionStage::Running(s) => {
                     use ballista_core::serde::protobuf::task_status::Status;
-                    let count = |of: fn(&Status) -> bool| s.task_infos.iter().filter(|t| of(&t.task_status)).count();
+                    let count =
+                        |of: fn(&Status) -> bool| s.task_infos.iter().filter(|t| of(&t.task_status)).count();
                     let done = count(|status| matches!(status, Status::Successful(_)));
                     let running = count(|status| matches!(status, Status::Running(_)));
                     (s.partitions, done, running)

@@ -37,8 +37,15 @@ pub(super) struct Shared {
 impl Queries {
     /// No query yet. `shutdown` ends all of them.
     pub fn new(options: Options, pool: Pool, shutdown: CancellationToken) -> Self {
-        let shared = Shared { options, pool, shutdown, by_id: Mutex::default() };
-        let queries = Self { shared: Arc::new(shared) };
+        let shared = Shared {
+            options,
+            pool,
+            shutdown,
+            by_id: Mutex::default(),
+        };
+        let queries = Self {
+            shared: Arc::new(shared),
+        };
         let sweeping = queries.clone();
         tokio::spawn(async move { sweeping.sweep().await });
         queries
@@ -53,21 +60,29 @@ impl Queries {
         if self.shared.shutdown.is_cancelled() {
             return Err(Failure::new(codes::SHUTTING_DOWN, codes::SHUTTING_DOWN.summary));
         }
-        let accepts = Accepts { limits: options.limits, file_roots: options.file_roots.clone() };
+        let accepts = Accepts {
+            limits: options.limits,
+            file_roots: options.file_roots.clone(),
+        };
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
         let digest = hasher.finish();
         let checked = tokio::task::spawn_blocking(move || check::request(&bytes, &accepts)).await;
         let request = checked.map_err(|e| Failure::new(codes::INTERNAL, e.to_string()))??;
         if request.stages.len() > options.max_stages {
-            let text = format!("the request has {} stages, the limit is {}", request.stages.len(), options.max_stages);
+            let text = format!(
+                "the request has {} stages, the limit is {}",
+                request.stages.len(),
+                options.max_stages
+            );
             return Err(Failure::new(codes::TOO_LARGE, text).of_query(&request.query_id));
         }
         let query = {
             let mut by_id = self.shared.by_id.lock();
             if let Some(query) = by_id.get(&request.query_id) {
                 if query.digest != digest {
-                    return Err(Failure::new(codes::QUERY_ID_TAKEN, codes::QUERY_ID_TAKEN.summary).of_query(&query.id));
+                    return Err(Failure::new(codes::QUERY_ID_TAKEN, codes::QUERY_ID_TAKEN.summary)
+                        .of_query(&query.id));
                 }
                 return Ok(Arc::clone(query));
             }
@@ -102,7 +117,9 @@ impl Queries {
     /// When there is none (any more).
     pub fn get(&self, id: &str) -> Result<Arc<Query>, Failure> {
         let query = self.shared.by_id.lock().get(id).cloned();
-        query.ok_or_else(|| Failure::new(codes::UNKNOWN_QUERY, format!("no query {id} is known here")).of_query(id))
+        query.ok_or_else(|| {
+            Failure::new(codes::UNKNOWN_QUERY, format!("no query {id} is known here")).of_query(id)
+        })
     }
 
     /// All queries, in the order of their acceptance.
@@ -127,7 +144,12 @@ impl Queries {
                 () = self.shared.shutdown.cancelled() => return,
                 _ = ticks.tick() => {}
             }
-            let expired: Vec<_> = self.shared.by_id.lock().extract_if(|_, query| query.expired()).collect();
+            let expired: Vec<_> = self
+                .shared
+                .by_id
+                .lock()
+                .extract_if(|_, query| query.expired())
+                .collect();
             for (id, query) in expired {
                 tracing::debug!(query = %id, "forgotten");
                 if let State::Succeeded(outcome) = query.state() {

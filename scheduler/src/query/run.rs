@@ -44,19 +44,38 @@ pub(super) async fn run(shared: &Arc<Shared>, query: &Arc<Query>, request: Query
     }
 }
 
-async fn execute(shared: &Arc<Shared>, query: &Arc<Query>, request: QueryRequest) -> Result<Outcome, Failure> {
+async fn execute(
+    shared: &Arc<Shared>,
+    query: &Arc<Query>,
+    request: QueryRequest,
+) -> Result<Outcome, Failure> {
     let options = &shared.options;
     let asked = Duration::from_millis(request.deadline_ms);
-    let limit = if asked.is_zero() { options.query_deadline } else { asked.min(options.query_deadline) };
+    let limit = if asked.is_zero() {
+        options.query_deadline
+    } else {
+        asked.min(options.query_deadline)
+    };
     let mut watch = Watch::new(shared, query, limit);
 
-    let slots = shared.pool.executors().await.iter().map(|executor| executor.slots).sum::<u32>().max(1);
-    let sizing =
-        Sizing { slots, target_bytes: options.target_partition_bytes, smallest_bytes: options.smallest_partition_bytes };
+    let slots = shared
+        .pool
+        .executors()
+        .await
+        .iter()
+        .map(|executor| executor.slots)
+        .sum::<u32>()
+        .max(1);
+    let sizing = Sizing {
+        slots,
+        target_bytes: options.target_partition_bytes,
+        smallest_bytes: options.smallest_partition_bytes,
+    };
     let context = Arc::new(context(&request));
     let depth = options.limits.depth;
     // Planning recurses as deep as the plan is nested, and takes its time.
-    let planning = tokio::task::spawn_blocking(move || with_stack_for(depth, || graph::plan(&request, &sizing)));
+    let planning =
+        tokio::task::spawn_blocking(move || with_stack_for(depth, || graph::plan(&request, &sizing)));
     let planned = tokio::select! {
         planned = planning => planned.map_err(|e| Failure::new(codes::INTERNAL, format!("planning: {e}")))??,
         failure = watch.failed() => return Err(failure),
@@ -64,8 +83,12 @@ async fn execute(shared: &Arc<Shared>, query: &Arc<Query>, request: QueryRequest
     tracing::debug!(query = %query.id, stages = planned.final_stage, partitions = planned.partitions, "planned");
 
     let (sender, mut statuses) = mpsc::channel(STATUS_BUFFER);
-    let submitted = shared.pool.submit(&query.id, context, Arc::clone(&planned.plan), sender).await;
-    let job = submitted.map_err(|e| Failure::new(codes::INTERNAL, format!("the job could not be submitted: {e}")))?;
+    let submitted = shared
+        .pool
+        .submit(&query.id, context, Arc::clone(&planned.plan), sender)
+        .await;
+    let job = submitted
+        .map_err(|e| Failure::new(codes::INTERNAL, format!("the job could not be submitted: {e}")))?;
     query.state.send_replace(State::Running(job.clone()));
     watch.job = Some(job.clone());
     loop {
@@ -96,9 +119,14 @@ fn context(request: &QueryRequest) -> SessionContext {
 
 fn ended(job: &JobId, planned: &Planned, status: Option<JobStatus>) -> Option<Result<Outcome, Failure>> {
     match status.map(|status| status.status) {
-        None => Some(Err(Failure::new(codes::INTERNAL, "Ballista dropped the job without a status"))),
+        None => Some(Err(Failure::new(
+            codes::INTERNAL,
+            "Ballista dropped the job without a status",
+        ))),
         Some(Some(Status::Failed(failed))) => Some(Err(Failure::from_job(&failed.error))),
-        Some(Some(Status::Successful(successful))) => Some(outcome(job, planned, &successful.partition_location)),
+        Some(Some(Status::Successful(successful))) => {
+            Some(outcome(job, planned, &successful.partition_location))
+        }
         Some(_) => None,
     }
 }
@@ -108,13 +136,20 @@ fn outcome(job: &JobId, planned: &Planned, locations: &[PartitionLocation]) -> R
     let mut seen = HashSet::new();
     let mut rows = 0;
     for location in locations {
-        let id = location.partition_id.as_ref().map(|id| (id.stage_id, id.partition_id));
-        let expected = id.is_some_and(|(stage, partition)| stage == planned.final_stage && partition < planned.partitions);
+        let id = location
+            .partition_id
+            .as_ref()
+            .map(|id| (id.stage_id, id.partition_id));
+        let expected = id
+            .is_some_and(|(stage, partition)| stage == planned.final_stage && partition < planned.partitions);
         if !expected || !seen.insert(id) {
             let text = format!("job {job} reports result partition {id:?} twice or out of place");
             return Err(Failure::new(codes::RESULT_INCONSISTENT, text));
         }
-        let known = location.partition_stats.as_ref().map_or(0, |stats| stats.num_rows);
+        let known = location
+            .partition_stats
+            .as_ref()
+            .map_or(0, |stats| stats.num_rows);
         rows += u64::try_from(known).unwrap_or(0);
     }
     Ok(Outcome {
@@ -139,8 +174,15 @@ mod tests {
 
     fn location(stage_id: u32, partition_id: u32) -> PartitionLocation {
         PartitionLocation {
-            partition_id: Some(PartitionId { job_id: "j".into(), stage_id, partition_id }),
-            partition_stats: Some(PartitionStats { num_rows: 5, ..Default::default() }),
+            partition_id: Some(PartitionId {
+                job_id: "j".into(),
+                stage_id,
+                partition_id,
+            }),
+            partition_stats: Some(PartitionStats {
+                num_rows: 5,
+                ..Default::default()
+            }),
             ..Default::default()
         }
     }
@@ -149,11 +191,20 @@ mod tests {
     fn a_result_partition_counts_once() {
         let schema = Arc::new(Schema::empty());
         let plan = Arc::new(EmptyExec::new(Arc::clone(&schema)));
-        let planned = Planned { plan, schema, partitions: 3, final_stage: 2 };
+        let planned = Planned {
+            plan,
+            schema,
+            partitions: 3,
+            final_stage: 2,
+        };
         let job = JobId::new("j");
         let good = outcome(&job, &planned, &[location(2, 2), location(2, 0)]).unwrap();
         assert_eq!((good.rows, good.partitions), (10, 3));
-        for bad in [[location(2, 1), location(2, 1)], [location(2, 0), location(2, 3)], [location(2, 0), location(1, 1)]] {
+        for bad in [
+            [location(2, 1), location(2, 1)],
+            [location(2, 0), location(2, 3)],
+            [location(2, 0), location(1, 1)],
+        ] {
             let failure = outcome(&job, &planned, &bad).unwrap_err();
             assert_eq!(failure.detail.code, codes::RESULT_INCONSISTENT.code);
         }

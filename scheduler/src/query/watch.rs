@@ -62,10 +62,16 @@ impl Watch {
     async fn look(&mut self) -> Option<Failure> {
         let options = &self.shared.options;
         if Instant::now() >= self.deadline {
-            return Some(Failure::new(codes::DEADLINE, format!("the query did not end within {:?}", self.limit)));
+            return Some(Failure::new(
+                codes::DEADLINE,
+                format!("the query did not end within {:?}", self.limit),
+            ));
         }
         if self.query.abandoned(options.client_timeout) {
-            let text = format!("no client asked for the query within {:?}", options.client_timeout);
+            let text = format!(
+                "no client asked for the query within {:?}",
+                options.client_timeout
+            );
             return Some(Failure::new(codes::CLIENT_GONE, text));
         }
         let executors = self.shared.pool.executors().await.len();
@@ -73,7 +79,8 @@ impl Watch {
             self.idle_since = None;
             let since = *self.no_executor_since.get_or_insert_with(Instant::now);
             let text = format!("the pool had no executor for {:?}", options.executor_wait);
-            return (since.elapsed() >= options.executor_wait).then(|| Failure::new(codes::NO_EXECUTORS, text));
+            return (since.elapsed() >= options.executor_wait)
+                .then(|| Failure::new(codes::NO_EXECUTORS, text));
         }
         self.no_executor_since = None;
         // With work running anywhere in the pool this query may only be waiting for its turn.
@@ -82,7 +89,10 @@ impl Watch {
             return None;
         }
         let since = *self.idle_since.get_or_insert_with(Instant::now);
-        let text = format!("no task ran for {:?} although {executors} executors are there", options.stuck_timeout);
+        let text = format!(
+            "no task ran for {:?} although {executors} executors are there",
+            options.stuck_timeout
+        );
         (since.elapsed() >= options.stuck_timeout).then(|| Failure::new(codes::STUCK, text))
     }
 }

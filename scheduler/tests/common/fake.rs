@@ -15,10 +15,11 @@ use std::{
 use ballista_core::{
     BALLISTA_PROTOCOL_VERSION,
     serde::protobuf::{
-        CancelTasksParams, CancelTasksResult, ExecutorOperatingSystemSpecification, ExecutorRegistration, ExecutorResource,
-        ExecutorSpecification, ExecutorStatus, FailedTask, HeartBeatParams, LaunchMultiTaskParams, LaunchMultiTaskResult,
-        LaunchTaskParams, LaunchTaskResult, RegisterExecutorParams, RemoveJobDataParams, RemoveJobDataResult,
-        ShuffleWritePartition, StopExecutorParams, StopExecutorResult, SuccessfulTask, TaskStatus, UpdateTaskStatusParams,
+        CancelTasksParams, CancelTasksResult, ExecutorOperatingSystemSpecification, ExecutorRegistration,
+        ExecutorResource, ExecutorSpecification, ExecutorStatus, FailedTask, HeartBeatParams,
+        LaunchMultiTaskParams, LaunchMultiTaskResult, LaunchTaskParams, LaunchTaskResult,
+        RegisterExecutorParams, RemoveJobDataParams, RemoveJobDataResult, ShuffleWritePartition,
+        StopExecutorParams, StopExecutorResult, SuccessfulTask, TaskStatus, UpdateTaskStatusParams,
         executor_grpc_server::{ExecutorGrpc, ExecutorGrpcServer},
         executor_resource::Resource,
         executor_status,
@@ -57,7 +58,11 @@ impl Fake {
     pub async fn start(scheduler: SocketAddr, slots: u32, behaviour: Behaviour) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = u32::from(listener.local_addr().unwrap().port());
-        let channel = Channel::from_shared(format!("http://{scheduler}")).unwrap().connect().await.unwrap();
+        let channel = Channel::from_shared(format!("http://{scheduler}"))
+            .unwrap()
+            .connect()
+            .await
+            .unwrap();
         let fake = Self {
             id: uuid::Uuid::new_v4().to_string(),
             started: Arc::default(),
@@ -71,24 +76,45 @@ impl Fake {
         };
         let service = ExecutorGrpcServer::new(fake.clone());
         let incoming = tonic::transport::server::TcpIncoming::from(listener);
-        tokio::spawn(tonic::transport::Server::builder().add_service(service).serve_with_incoming(incoming));
+        tokio::spawn(
+            tonic::transport::Server::builder()
+                .add_service(service)
+                .serve_with_incoming(incoming),
+        );
         let registration = ExecutorRegistration {
             id: fake.id.clone(),
             host: Some("127.0.0.1".into()),
             port: 1,
             grpc_port: port,
-            specification: Some(ExecutorSpecification { resources: vec![ExecutorResource { resource: Some(Resource::Vcores(slots)) }] }),
+            specification: Some(ExecutorSpecification {
+                resources: vec![ExecutorResource {
+                    resource: Some(Resource::Vcores(slots)),
+                }],
+            }),
             os_info: Some(ExecutorOperatingSystemSpecification::default()),
             ballista_protocol_version: BALLISTA_PROTOCOL_VERSION,
         };
         let metadata = Some(registration);
-        fake.scheduler.clone().register_executor(RegisterExecutorParams { metadata: metadata.clone() }).await.unwrap();
+        fake.scheduler
+            .clone()
+            .register_executor(RegisterExecutorParams {
+                metadata: metadata.clone(),
+            })
+            .await
+            .unwrap();
         let beating = fake.clone();
         tokio::spawn(async move {
             while !beating.dead.load(Ordering::SeqCst) {
-                let status = Some(ExecutorStatus { status: Some(executor_status::Status::Active(String::new())) });
+                let status = Some(ExecutorStatus {
+                    status: Some(executor_status::Status::Active(String::new())),
+                });
                 let (executor_id, metadata) = (beating.id.clone(), metadata.clone());
-                let beat = HeartBeatParams { executor_id, metrics: vec![], status, metadata };
+                let beat = HeartBeatParams {
+                    executor_id,
+                    metrics: vec![],
+                    status,
+                    metadata,
+                };
                 let _ = beating.scheduler.clone().heart_beat_from_executor(beat).await;
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }
@@ -128,7 +154,10 @@ impl Fake {
         status.status = Some(end);
         // Twice, as a client does that retries a call whose answer was lost.
         for _ in 0..2 {
-            let params = UpdateTaskStatusParams { executor_id: self.id.clone(), task_status: vec![status.clone()] };
+            let params = UpdateTaskStatusParams {
+                executor_id: self.id.clone(),
+                task_status: vec![status.clone()],
+            };
             let _ = self.scheduler.clone().update_task_status(params).await;
         }
     }
@@ -137,7 +166,9 @@ impl Fake {
 // A row in every bucket of the exchange node at the top of the stage.
 fn outputs(writer: &Arc<dyn ExecutionPlan>, partition: u32) -> Vec<ShuffleWritePartition> {
     let top = writer.children()[0];
-    let exchange = top.downcast_ref::<ExchangeExec>().expect("a stage has an exchange node at its top");
+    let exchange = top
+        .downcast_ref::<ExchangeExec>()
+        .expect("a stage has an exchange node at its top");
     let shuffled = writer.name().starts_with("Sort");
     assert!(shuffled || exchange.node().num_buckets == 1);
     let bucket = |at: u32| ShuffleWritePartition {
@@ -153,7 +184,8 @@ fn outputs(writer: &Arc<dyn ExecutionPlan>, partition: u32) -> Vec<ShuffleWriteP
 
 fn decode(plan: &[u8]) -> Arc<dyn ExecutionPlan> {
     let node = PhysicalPlanNode::try_decode(plan).unwrap();
-    node.try_into_physical_plan(&SessionContext::new().task_ctx(), &CometCodec::default()).unwrap()
+    node.try_into_physical_plan(&SessionContext::new().task_ctx(), &CometCodec::default())
+        .unwrap()
 }
 
 #[tonic::async_trait]
@@ -162,13 +194,18 @@ impl ExecutorGrpc for Fake {
         Err(Status::unimplemented("multi tasks only"))
     }
 
-    async fn launch_multi_task(&self, r: Request<LaunchMultiTaskParams>) -> Result<Response<LaunchMultiTaskResult>, Status> {
+    async fn launch_multi_task(
+        &self,
+        r: Request<LaunchMultiTaskParams>,
+    ) -> Result<Response<LaunchMultiTaskResult>, Status> {
         if self.dead.load(Ordering::SeqCst) {
             return Err(Status::unavailable("dead"));
         }
         for tasks in r.into_inner().multi_tasks {
             for task in tasks.task_ids {
-                let [partition] = task.global_output_partition_ids[..] else { panic!("one partition per task") };
+                let [partition] = task.global_output_partition_ids[..] else {
+                    panic!("one partition per task")
+                };
                 let plan = decode(&tasks.plan);
                 let status = TaskStatus {
                     task_id: task.task_id,
@@ -184,16 +221,30 @@ impl ExecutorGrpc for Fake {
         Ok(Response::new(LaunchMultiTaskResult { failed_jobs: vec![] }))
     }
 
-    async fn stop_executor(&self, _: Request<StopExecutorParams>) -> Result<Response<StopExecutorResult>, Status> {
+    async fn stop_executor(
+        &self,
+        _: Request<StopExecutorParams>,
+    ) -> Result<Response<StopExecutorResult>, Status> {
         Ok(Response::new(StopExecutorResult {}))
     }
 
-    async fn cancel_tasks(&self, r: Request<CancelTasksParams>) -> Result<Response<CancelTasksResult>, Status> {
-        self.cancelled.lock().extend(r.into_inner().task_infos.iter().map(|task| (task.stage_id, task.task_id)));
+    async fn cancel_tasks(
+        &self,
+        r: Request<CancelTasksParams>,
+    ) -> Result<Response<CancelTasksResult>, Status> {
+        self.cancelled.lock().extend(
+            r.into_inner()
+                .task_infos
+                .iter()
+                .map(|task| (task.stage_id, task.task_id)),
+        );
         Ok(Response::new(CancelTasksResult { cancelled: true }))
     }
 
-    async fn remove_job_data(&self, r: Request<RemoveJobDataParams>) -> Result<Response<RemoveJobDataResult>, Status> {
+    async fn remove_job_data(
+        &self,
+        r: Request<RemoveJobDataParams>,
+    ) -> Result<Response<RemoveJobDataResult>, Status> {
         let params = r.into_inner();
         if params.remove_stage_ids.is_empty() {
             self.removed.lock().push(params.job_id);
