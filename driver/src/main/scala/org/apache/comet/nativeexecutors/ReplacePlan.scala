@@ -26,6 +26,8 @@ private object ReplacePlan {
   private def isDone(plan: SparkPlan): Boolean = plan match {
     case _: V2TableWriteExec | _: DataWritingCommandExec | _: WriteFilesExec => false
     case _: ExecutedCommandExec | _: V2CommandExec | _: CommandResultExec | _: LocalTableScanExec => true
+    // What is asked of a command's own answer (`sql("SHOW TABLES").count()`) never leaves the driver.
+    case _ if plan.collectLeaves().forall(_.isInstanceOf[CommandResultExec]) => true
     case _ =>
       plan.exists {
         case _: NativeExecutorsExec => true

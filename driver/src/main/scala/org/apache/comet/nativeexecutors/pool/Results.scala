@@ -59,7 +59,10 @@ final class ResultRDD(
 
   // A task for every few rows would cost more than the rows.
   private def grouped(endpoints: Seq[ResultEndpoint], rows: Long): Array[ResultPartition] = {
-    val wanted = if (rows < 0) endpoints.size.toLong else math.max(1L, (rows + options.rowsPerTask - 1) / options.rowsPerTask)
+    val wanted = options.rowsPerTask match {
+      case Some(perTask) if rows >= 0 => math.max(1L, (rows + perTask - 1) / perTask)
+      case _ => endpoints.size.toLong
+    }
     val count = math.min(endpoints.size.toLong, wanted).toInt
     Array.tabulate(count) { i =>
       val from = (i.toLong * endpoints.size / count).toInt
@@ -78,5 +81,10 @@ final class ResultRDD(
   }
 }
 
-/** How results are fetched. */
-final case class ResultOptions(url: String, patienceMillis: Long, rowsPerTask: Long)
+/**
+ * How results are fetched.
+ *
+ * @param rowsPerTask
+ *   joins neighbouring partitions up to about so many rows; `None` keeps each partition, where the user can see them
+ */
+final case class ResultOptions(url: String, patienceMillis: Long, rowsPerTask: Option[Long])

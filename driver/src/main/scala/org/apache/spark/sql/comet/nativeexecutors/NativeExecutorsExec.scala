@@ -50,16 +50,12 @@ final case class NativeExecutorsExec(output: Seq[Attribute], scalars: Seq[Scalar
   override def executeTake(n: Int): Array[InternalRow] = executeQuery(fresh().executeTake(n))
   override def executeTail(n: Int): Array[InternalRow] = executeQuery(fresh().executeTail(n))
   override def executeToIterator(): Iterator[InternalRow] = executeQuery(fresh().executeToIterator())
-  override protected def doExecute(): RDD[InternalRow] = rows()
+  override protected def doExecute(): RDD[InternalRow] = rows(rowsPerTask = None)
 
-  private def fresh(): ResultExec = ResultExec(output)(rows())
+  private def fresh(): ResultExec = ResultExec(output)(rows(Some(Settings.RowsPerTask.of(conf))))
 
-  private def rows(): RDD[InternalRow] = {
-    val options = ResultOptions(
-      Settings.SchedulerUrl.of(conf),
-      Settings.SchedulerTimeout.of(conf),
-      Settings.RowsPerTask.of(conf)
-    )
+  private def rows(rowsPerTask: Option[Long]): RDD[InternalRow] = {
+    val options = ResultOptions(Settings.SchedulerUrl.of(conf), Settings.SchedulerTimeout.of(conf), rowsPerTask)
     val executionId = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     def publish(): Unit = SQLMetrics.postDriverMetricUpdates(
       sparkContext,
