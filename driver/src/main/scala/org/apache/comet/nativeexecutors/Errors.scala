@@ -50,7 +50,6 @@ final class NativeExecutorsException(
 /** Codes that the driver itself raises. */
 object Codes {
   val Unsupported = "CNE-1012"
-  val Cancelled = "CNE-3001"
   val Unreachable = "CNE-5001"
   val ResultSchema = "CNE-5002"
   val ResultGone = "CNE-4004"

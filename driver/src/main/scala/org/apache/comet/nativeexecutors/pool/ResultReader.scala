@@ -89,9 +89,9 @@ final class ResultReader(endpoints: Seq[ResultEndpoint], output: Seq[Attribute],
   private def schemaError(text: String, cause: Option[Throwable]) =
     new NativeExecutorsException(Codes.ResultSchema, text, false, cause)
 
+  // Ends the call too when it is not at its end, so that its sender does not wait.
   private def close(): Unit = Option(open.getAndSet(null)).foreach { stream =>
-    // A stream that is not at its end has to be told to stop, or its sender waits for ever.
-    if (context.isInterrupted() || context.isFailed() || !context.isCompleted()) () else stream.cancel("not read to its end", null)
-    stream.close()
+    try stream.close()
+    catch { case _: InterruptedException => Thread.currentThread().interrupt() }
   }
 }

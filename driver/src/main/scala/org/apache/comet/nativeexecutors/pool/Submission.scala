@@ -3,7 +3,6 @@ package org.apache.comet.nativeexecutors.pool
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Collections
 import java.util.concurrent.TimeUnit
-import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
@@ -27,15 +26,11 @@ import org.apache.spark.sql.comet.nativeexecutors.SparkInternals
  *   how long it may fail to answer at all
  */
 final class Submission(url: String, queryId: String, request: Array[Byte], patienceMillis: Long) extends Logging {
-  private val killed = new AtomicBoolean
   private val callSeconds = 30L
 
   /** The end of the query; does not throw for what the pool reports. */
   def run(context: TaskContext): Outcome = {
-    val watch = TaskWatch.onKill(context) {
-      killed.set(true)
-      cancel()
-    }
+    val watch = TaskWatch.onKill(context)(cancel())
     try wait(context, FlightDescriptor.command(request), silentSince = None)
     finally watch.close()
   }
@@ -47,9 +42,9 @@ final class Submission(url: String, queryId: String, request: Array[Byte], patie
       case Right(info) if info.getFlightDescriptor.isPresent =>
         wait(context, info.getFlightDescriptor.get(), None)
       case Right(info) => succeeded(info.getFlightInfo)
-      case Left(failure) if killed.get() =>
+      case Left(failure) if context.isInterrupted() =>
         SparkInternals.killIfInterrupted(context)
-        Failed(failure.copy(code = Codes.Cancelled))
+        Failed(failure)
       case Left(failure) if failure.code == Codes.Unreachable && failure.retryable =>
         val since = silentSince.getOrElse(System.nanoTime())
         if (TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since) >= patienceMillis) Failed(failure)

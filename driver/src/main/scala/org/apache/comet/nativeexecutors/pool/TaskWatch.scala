@@ -23,18 +23,21 @@ object TaskWatch extends Logging {
   }
   private lazy val started = timer.scheduleWithFixedDelay(() => check(), everyMillis, everyMillis, TimeUnit.MILLISECONDS)
 
-  /** Calls `onKill` once if the task is killed before the returned handle is closed. It runs on another thread. */
+  /**
+   * Calls `onKill` once if the task is killed before the returned handle is closed. It runs on another thread: that of a
+   * killed task may be interrupted, so that none of its calls would get through.
+   */
   def onKill(context: TaskContext)(onKill: => Unit): AutoCloseable = {
     started
     val watch = new Watch(context, () => onKill)
     watches.add(watch)
-    () => watches.remove(watch)
+    () => if (context.isInterrupted()) timer.execute(() => run(watch)) else watches.remove(watch)
   }
 
-  private def check(): Unit = watches.forEach { watch =>
-    if (watch.context.isInterrupted() && watches.remove(watch)) {
-      try watch.onKill()
-      catch { case NonFatal(e) => logWarning("could not cancel what a killed task was waiting for", e) }
-    }
+  private def check(): Unit = watches.forEach(watch => if (watch.context.isInterrupted()) run(watch))
+
+  private def run(watch: Watch): Unit = if (watches.remove(watch)) {
+    try watch.onKill()
+    catch { case NonFatal(e) => logWarning("could not cancel what a killed task was waiting for", e) }
   }
 }
