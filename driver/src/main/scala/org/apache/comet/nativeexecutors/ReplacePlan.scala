@@ -18,22 +18,22 @@ final case class ReplacePlan(session: SparkSession) extends Rule[SparkPlan] {
     else plan match {
       // Rows that the driver already holds, and nothing to do with them (also the answer of SHOW and DESCRIBE).
       case local: CometLocalTableScanExec => local.originalPlan
-      case _ => ReplacePlan.replaced(plan)
+      case _                              => ReplacePlan.replaced(plan)
     }
 }
 
 private object ReplacePlan {
   private def isDone(plan: SparkPlan): Boolean = plan match {
-    case _: V2TableWriteExec | _: DataWritingCommandExec | _: WriteFilesExec => false
+    case _: V2TableWriteExec | _: DataWritingCommandExec | _: WriteFilesExec                      => false
     case _: ExecutedCommandExec | _: V2CommandExec | _: CommandResultExec | _: LocalTableScanExec => true
     // What is asked of a command's own answer (`sql("SHOW TABLES").count()`) never leaves the driver.
     case _ if plan.collectLeaves().forall(_.isInstanceOf[CommandResultExec]) => true
-    case _ =>
+    case _                                                                   =>
       plan.exists {
         case _: NativeExecutorsExec => true
         // A part of an adaptive plan, or the plan around one: the whole of it was seen before.
         case _: AdaptiveSparkPlanExec | _: QueryStageExec | _: AQEShuffleReadExec => true
-        case _ => false
+        case _                                                                    => false
       }
   }
 

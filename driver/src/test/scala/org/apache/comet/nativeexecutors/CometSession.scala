@@ -16,7 +16,10 @@ abstract class CometSession extends AnyFunSuite with BeforeAndAfterAll {
     .config("spark.ui.enabled", "false")
     .config("spark.driver.bindAddress", "127.0.0.1")
     .config("spark.driver.host", "127.0.0.1")
-    .config("spark.sql.warehouse.dir", System.getProperty("java.io.tmpdir") + "/cne-driver-test-" + ProcessHandle.current.pid)
+    .config(
+      "spark.sql.warehouse.dir",
+      System.getProperty("java.io.tmpdir") + "/cne-driver-test-" + ProcessHandle.current.pid
+    )
     .config("spark.plugins", s"org.apache.spark.CometPlugin,${classOf[NativeExecutorsPlugin].getName}")
     .config("spark.shuffle.manager", "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager")
     .config("spark.memory.offHeap.enabled", "true")
@@ -35,22 +38,22 @@ abstract class CometSession extends AnyFunSuite with BeforeAndAfterAll {
     settings.foreach { case (key, value) => spark.conf.set(key, value) }
     try body
     finally before.foreach {
-      case (key, Some(value)) => spark.conf.set(key, value)
-      case (key, None) => spark.conf.unset(key)
-    }
+        case (key, Some(value)) => spark.conf.set(key, value)
+        case (key, None)        => spark.conf.unset(key)
+      }
   }
 
   /** The physical plan, without adaptive execution's wrapper. */
   protected def planned(sql: String): SparkPlan =
     spark.sql(sql).queryExecution.executedPlan match {
       case adaptive: AdaptiveSparkPlanExec => adaptive.executedPlan
-      case other => other
+      case other                           => other
     }
 
   /** The one leaf that the query has become. */
   protected def leaf(sql: String): NativeExecutorsExec = planned(sql) match {
     case leaf: NativeExecutorsExec => leaf
-    case other => fail(s"not one leaf:\n$other")
+    case other                     => fail(s"not one leaf:\n$other")
   }
 
   /** The checked stage graph of a query. */

@@ -92,7 +92,10 @@ class StageGraphSuite extends CometSession {
     }
 
     adaptive("one row, local rows and no rows travel as Arrow") {
-      for (sql <- Seq("SELECT 1 AS one", "SELECT sum(x) FROM VALUES (1), (2) AS v(x)", "SELECT count(*) FROM t WHERE 1 = 0")) {
+      for (
+        sql <-
+          Seq("SELECT 1 AS one", "SELECT sum(x) FROM VALUES (1), (2) AS v(x)", "SELECT count(*) FROM t WHERE 1 = 0")
+      ) {
         val stages = request(sql).getStagesList.asScala.toSeq
         check(stages)
         val inline = stages.filter(_.hasInlineData)

@@ -37,7 +37,7 @@ private[plan] object Blocks {
   /** What Comet would run in a JVM from native code, by name. */
   def unsupportedExpressions(root: CometNativeExec): Seq[Unsupported] =
     Messages.expressions(operator(root)) {
-      case e if e.hasJvmScalarUdf => Plans.jvmExpression(root)
+      case e if e.hasJvmScalarUdf    => Plans.jvmExpression(root)
       case e if e.hasNativeScalarUdf => Unsupported("a native user-defined function", "the pool loads no foreign code")
     }
 

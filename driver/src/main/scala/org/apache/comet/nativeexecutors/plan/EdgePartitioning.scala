@@ -16,14 +16,16 @@ object EdgePartitioning {
   def message(partitioning: Partitioning, input: Seq[Attribute]): Either[Unsupported, P.Partitioning] = {
     def bound(keys: Seq[Expression]): Either[Unsupported, Seq[Expr]] = {
       val pairs = keys.map(key => key -> QueryPlanSerde.exprToProto(key, input))
-      pairs.collectFirst { case (key, None) => Unsupported(s"exchange key ${key.sql}", "Comet cannot serialize it") } match {
+      pairs.collectFirst { case (key, None) =>
+        Unsupported(s"exchange key ${key.sql}", "Comet cannot serialize it")
+      } match {
         case Some(problem) => Left(problem)
-        case None => Right(pairs.flatMap(_._2))
+        case None          => Right(pairs.flatMap(_._2))
       }
     }
     val builder = P.Partitioning.newBuilder()
     partitioning match {
-      case SinglePartition => Right(builder.setSinglePartition(P.SinglePartition.newBuilder()).build())
+      case SinglePartition     => Right(builder.setSinglePartition(P.SinglePartition.newBuilder()).build())
       case h: HashPartitioning =>
         bound(h.expressions).map { keys =>
           val hash = P.HashPartition.newBuilder().setNumPartitions(h.numPartitions)
@@ -44,8 +46,8 @@ object EdgePartitioning {
 
   /** Who asked for the number of partitions. */
   def origin(origin: org.apache.spark.sql.execution.exchange.ShuffleOrigin): ShuffleOrigin = origin match {
-    case ENSURE_REQUIREMENTS => ShuffleOrigin.SHUFFLE_ORIGIN_ENSURE_REQUIREMENTS
-    case REPARTITION_BY_COL => ShuffleOrigin.SHUFFLE_ORIGIN_REPARTITION_BY_COL
+    case ENSURE_REQUIREMENTS                                        => ShuffleOrigin.SHUFFLE_ORIGIN_ENSURE_REQUIREMENTS
+    case REPARTITION_BY_COL                                         => ShuffleOrigin.SHUFFLE_ORIGIN_REPARTITION_BY_COL
     case REBALANCE_PARTITIONS_BY_NONE | REBALANCE_PARTITIONS_BY_COL => ShuffleOrigin.SHUFFLE_ORIGIN_REBALANCE
     // By number; of what this version does not know, the number is kept too.
     case _ => ShuffleOrigin.SHUFFLE_ORIGIN_REPARTITION_BY_NUM

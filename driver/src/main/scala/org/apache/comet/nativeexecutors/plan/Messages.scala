@@ -42,7 +42,7 @@ object Messages {
     def walk(m: Message): Unit = {
       m match {
         case e: Expr => found.lift(e).foreach(all += _)
-        case _ =>
+        case _       =>
       }
       children(m).foreach { case (_, values) => values.foreach(walk) }
     }
@@ -59,7 +59,7 @@ object Messages {
   }(unchanged)
 
   private def withoutContext(message: Message): Message = rewrite(message)(unchanged) {
-    case e: Expr => e.toBuilder.clearQueryContext().clearExprId().build()
+    case e: Expr    => e.toBuilder.clearQueryContext().clearExprId().build()
     case a: AggExpr => a.toBuilder.clearQueryContext().clearExprId().build()
   }
 
@@ -106,7 +106,7 @@ object Messages {
       // A pool belongs to the operator that carries it and to everything below.
       val texts = message match {
         case op: Operator if op.getSqlTextPoolCount > 0 => op.getSqlTextPoolList.asScala.toSeq
-        case _ => pool
+        case _                                          => pool
       }
       rewriteChildren(message, texts) match {
         case e: Expr => context(e.hasQueryContext, e.getQueryContext, texts) { c =>
@@ -120,7 +120,7 @@ object Messages {
         case op: Operator => op.toBuilder.clearSqlTextPool().build()
         // A scan's data travels beside the block.
         case scan: NativeScan => scan.toBuilder.clearCommon().clearFilePartition().build()
-        case other => other
+        case other            => other
       }
     }
 
@@ -133,7 +133,11 @@ object Messages {
       builder.build()
     }
 
-    private def context(has: Boolean, context: QueryContext, texts: Seq[String])(set: QueryContext => Message): Message =
+    private def context(
+        has: Boolean,
+        context: QueryContext,
+        texts: Seq[String]
+    )(set: QueryContext => Message): Message =
       if (!has) set(null)
       else {
         val text = if (context.hasSqlTextIdx) texts.lift(context.getSqlTextIdx).getOrElse("") else context.getSqlText

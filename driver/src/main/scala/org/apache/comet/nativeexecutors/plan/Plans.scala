@@ -14,32 +14,35 @@ private[plan] object Plans {
 
   /** The plan below the nodes that only change the form of rows. */
   def strip(plan: SparkPlan): SparkPlan = plan match {
-    case c: CometColumnarToRowExec => strip(c.child)
+    case c: CometColumnarToRowExec       => strip(c.child)
     case c: CometNativeColumnarToRowExec => strip(c.child)
-    case c: ColumnarToRowExec => strip(c.child)
-    case w: WholeStageCodegenExec => strip(w.child)
-    case i: InputAdapter => strip(i.child)
-    case s: CometSinkPlaceHolder => strip(s.child)
-    case other => other
+    case c: ColumnarToRowExec            => strip(c.child)
+    case w: WholeStageCodegenExec        => strip(w.child)
+    case i: InputAdapter                 => strip(i.child)
+    case s: CometSinkPlaceHolder         => strip(s.child)
+    case other                           => other
   }
 
   def isExchange(plan: SparkPlan): Boolean = plan match {
     case _: CometShuffleExchangeExec | _: CometBroadcastExchangeExec | _: ReusedExchangeExec => true
-    case _ => false
+    case _                                                                                   => false
   }
 
   /** `SELECT 1` has such a leaf: one row without columns. */
   def isOneRow(plan: SparkPlan): Boolean = plan match {
     case _: OneRowRelationExec => true
-    case r: RDDScanExec => r.output.isEmpty && r.name == "OneRowRelation"
-    case _ => false
+    case r: RDDScanExec        => r.output.isEmpty && r.name == "OneRowRelation"
+    case _                     => false
   }
 
   /** A node that is not native, with what Comet says about it. */
   def whyUnsupported(plan: SparkPlan): Seq[Unsupported] = {
     val reasons = new ExtendedExplainInfo().fallbackReasons(plan).toSeq.sorted
     if (reasons.nonEmpty) reasons.map(reason => Unsupported(plan.nodeName, reason))
-    else Seq(known(plan).getOrElse(Unsupported(plan.nodeName, s"the pool has no such operator (${plan.getClass.getName})")))
+    else Seq(known(plan).getOrElse(Unsupported(
+      plan.nodeName,
+      s"the pool has no such operator (${plan.getClass.getName})"
+    )))
   }
 
   private def known(plan: SparkPlan): Option[Unsupported] = plan match {
@@ -48,7 +51,7 @@ private[plan] object Plans {
     case _: WriteFilesExec | _: command.DataWritingCommandExec | _: CometNativeWriteExec | _: CometWriteFilesExec =>
       Some(Unsupported(plan.nodeName, "the pool does not write tables"))
     case _: datasources.v2.V2TableWriteExec => Some(Unsupported(plan.nodeName, "the pool does not write tables"))
-    case s: CometSparkToColumnarExec =>
+    case s: CometSparkToColumnarExec        =>
       Some(Unsupported(s"${plan.nodeName} of ${s.child.nodeName}", "its rows are made by the JVM"))
     case _ => None
   }
@@ -61,10 +64,12 @@ private[plan] object Plans {
         Seq(Unsupported(s.nodeName, reason, "SET spark.sql.sources.bucketing.enabled=false"))
       } else Nil
       val users = s.relation.location.rootPaths.filter(_.toUri.getUserInfo != null)
-      bucketed ++ users.take(1).map(path => Unsupported(s.nodeName, s"the URL of ${path.getName} carries a user or password"))
-    case _: CometRangeExec => Nil
+      bucketed ++ users.take(1).map(path =>
+        Unsupported(s.nodeName, s"the URL of ${path.getName} carries a user or password")
+      )
+    case _: CometRangeExec   => Nil
     case leaf: CometLeafExec => Seq(known(leaf).getOrElse(Unsupported(leaf.nodeName, "the pool reads Parquet only")))
-    case _ => Nil
+    case _                   => Nil
   }
 
   def jvmShuffle(exchange: CometShuffleExchangeExec): Unsupported = {

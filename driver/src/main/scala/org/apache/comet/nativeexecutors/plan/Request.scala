@@ -23,7 +23,13 @@ object Request {
     "spark.sql.session.timeZone"
   )
 
-  def apply(plan: SparkPlan, resolved: Resolved, conf: SQLConf, sessionId: String, description: String): QueryRequest = {
+  def apply(
+      plan: SparkPlan,
+      resolved: Resolved,
+      conf: SQLConf,
+      sessionId: String,
+      description: String
+  ): QueryRequest = {
     val stages = new StageGraph(Some(resolved)).build(plan)
     val config = sentSettings.flatMap(key => value(conf, key).map(key -> _)).toMap
     QueryRequest

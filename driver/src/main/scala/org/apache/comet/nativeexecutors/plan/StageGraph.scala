@@ -79,13 +79,13 @@ final class StageGraph(resolved: Option[Resolved]) {
 
   private def create(plan: SparkPlan): Int = plan match {
     case n: CometNativeExec if n.serializedPlanOpt.isDefined => block(n)
-    case u: CometUnionExec => add(u.nodeName, u.children.map(forward))(_.setUnion(Union.getDefaultInstance))
+    case u: CometUnionExec    => add(u.nodeName, u.children.map(forward))(_.setUnion(Union.getDefaultInstance))
     case c: CometCoalesceExec =>
       add(c.nodeName, Seq(forward(c.child)))(_.setCoalesce(Coalesce.newBuilder().setNumPartitions(c.numPartitions)))
-    case t: CometTakeOrderedAndProjectExec => topK(t)
-    case l: CometCollectLimitExec => limit(l)
-    case l: CometLocalTableScanExec => inline(l, l.output, l.rows)
-    case e: CometEmptyRelationExec => inline(e, e.output, Nil)
+    case t: CometTakeOrderedAndProjectExec                          => topK(t)
+    case l: CometCollectLimitExec                                   => limit(l)
+    case l: CometLocalTableScanExec                                 => inline(l, l.output, l.rows)
+    case e: CometEmptyRelationExec                                  => inline(e, e.output, Nil)
     case one: CometSparkToColumnarExec if Plans.isOneRow(one.child) =>
       inline(one, one.output, Seq(org.apache.spark.sql.catalyst.InternalRow.empty))
     case other => refuse(other)
@@ -105,7 +105,7 @@ final class StageGraph(resolved: Option[Resolved]) {
     val inputs = mutable.ArrayBuffer.empty[SparkPlan]
     root.foreachUntilCometInput(root) {
       case _: CometNativeExec =>
-      case input => inputs += input
+      case input              => inputs += input
     }
     val inside = Blocks.nodes(root)
     inside.foreach(collectSubqueries)
@@ -140,7 +140,7 @@ final class StageGraph(resolved: Option[Resolved]) {
         // Without a limit there is only an offset: every row goes to the one partition.
         val first = local match {
           case Some(operator) => addBlock(l.nodeName + " (each partition)", Seq(edge(l.child)), operator)
-          case None => unexchanged(l.child)
+          case None           => unexchanged(l.child)
         }
         addBlock(l.nodeName, Seq(single(first)), global)
       case _ => refuse(l)
@@ -167,7 +167,7 @@ final class StageGraph(resolved: Option[Resolved]) {
     StageInput.newBuilder().setProducer(unexchanged(plan)).setForward(Forward.getDefaultInstance).build()
 
   private def edge(plan: SparkPlan): StageInput = Plans.strip(plan) match {
-    case r: ReusedExchangeExec => edge(r.child)
+    case r: ReusedExchangeExec       => edge(r.child)
     case s: CometShuffleExchangeExec =>
       collectSubqueries(s)
       if (s.shuffleType != CometNativeShuffle) found += Plans.jvmShuffle(s)
@@ -186,8 +186,8 @@ final class StageGraph(resolved: Option[Resolved]) {
   }
 
   private def collectSubqueries(plan: SparkPlan): Unit = plan.expressions.foreach(_.foreach {
-    case s: ScalarSubquery => byExprId.getOrElseUpdate(s.exprId.id, s)
+    case s: ScalarSubquery        => byExprId.getOrElseUpdate(s.exprId.id, s)
     case other: PlanExpression[_] => found += Plans.planExpression(plan, other)
-    case _ =>
+    case _                        =>
   })
 }

@@ -18,7 +18,7 @@ object Failures {
     val detail = Option(status.metadata()).filter(_.containsKey(trailer)).map(_.getByte(trailer))
     detail match {
       case Some(bytes) => of(ErrorDetail.parseFrom(bytes))
-      case None =>
+      case None        =>
         val retryable = Set(FlightStatusCode.UNAVAILABLE, FlightStatusCode.TIMED_OUT).contains(status.code())
         val text = Option(status.description()).getOrElse(error.getMessage)
         Failure(Codes.Unreachable, s"$peer does not answer (${status.code()}): $text", retryable, Nil, "")

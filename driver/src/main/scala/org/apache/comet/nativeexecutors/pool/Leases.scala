@@ -62,7 +62,7 @@ object Leases extends Logging {
     val locations = endpoint.locations.map(new Location(_))
     val asked = endpoint.expires match {
       case Some(end) => new FlightEndpoint(new Ticket(endpoint.ticket), end, locations: _*)
-      case None => new FlightEndpoint(new Ticket(endpoint.ticket), locations: _*)
+      case None      => new FlightEndpoint(new Ticket(endpoint.ticket), locations: _*)
     }
     val options = CallOptions.timeout(10, TimeUnit.SECONDS)
     Submission.endpoint(Clients.get(url).renewFlightEndpoint(new RenewFlightEndpointRequest(asked), options))

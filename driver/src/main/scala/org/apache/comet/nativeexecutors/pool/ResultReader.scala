@@ -59,7 +59,8 @@ final class ResultReader(endpoints: Seq[ResultEndpoint], output: Seq[Attribute],
         close()
         SparkInternals.killIfInterrupted(context)
         val failure = Failures.of(e, address)
-        if (failure.code == Codes.Unreachable && failure.retryable && locations.size > 1) start(endpoint, locations.tail)
+        if (failure.code == Codes.Unreachable && failure.retryable && locations.size > 1)
+          start(endpoint, locations.tail)
         else throw Failures.exception(failure, Some(e))
     }
   }
@@ -79,7 +80,9 @@ final class ResultReader(endpoints: Seq[ResultEndpoint], output: Seq[Attribute],
     val got =
       try SparkInternals.types(stream.getSchema)
       catch { case NonFatal(e) => throw schemaError(s"${stream.getSchema} has a type that Spark cannot read", Some(e)) }
-    val same = got.size == output.size && got.zip(output).forall { case (a, b) => SparkInternals.sameShape(a, b.dataType) }
+    val same = got.size == output.size && got.zip(output).forall { case (a, b) =>
+      SparkInternals.sameShape(a, b.dataType)
+    }
     if (!same) {
       val want = output.map(a => s"${a.name} ${a.dataType.sql}").mkString(", ")
       throw schemaError(s"the result has the columns (${got.map(_.sql).mkString(", ")}), Spark expects ($want)", None)

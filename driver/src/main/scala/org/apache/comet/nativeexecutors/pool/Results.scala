@@ -42,11 +42,12 @@ final class ResultRDD(
 
   override protected def getPartitions: Array[Partition] = {
     val message = request()
-    val waiting = new WaitRDD(sparkContext, options.url, message.getQueryId, message.toByteArray, options.patienceMillis)
+    val waiting =
+      new WaitRDD(sparkContext, options.url, message.getQueryId, message.toByteArray, options.patienceMillis)
     waiting.setName(s"waits for query ${message.getQueryId} on the pool")
     val outcome = sparkContext.runJob(waiting, (outcomes: Iterator[Outcome]) => outcomes.next()).head
     outcome match {
-      case Failed(failure) => throw Failures.exception(failure)
+      case Failed(failure)                              => throw Failures.exception(failure)
       case Succeeded(endpoints, rows, tasks, executors) =>
         metrics.tasks.set(tasks)
         metrics.executors.set(executors)
@@ -61,7 +62,7 @@ final class ResultRDD(
   private def grouped(endpoints: Seq[ResultEndpoint], rows: Long): Array[ResultPartition] = {
     val wanted = options.rowsPerTask match {
       case Some(perTask) if rows >= 0 => math.max(1L, (rows + perTask - 1) / perTask)
-      case _ => endpoints.size.toLong
+      case _                          => endpoints.size.toLong
     }
     val count = math.min(endpoints.size.toLong, wanted).toInt
     Array.tabulate(count) { i =>

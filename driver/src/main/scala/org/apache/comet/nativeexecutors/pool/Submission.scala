@@ -41,7 +41,7 @@ final class Submission(url: String, queryId: String, request: Array[Byte], patie
     poll(descriptor) match {
       case Right(info) if info.getFlightDescriptor.isPresent =>
         wait(context, info.getFlightDescriptor.get(), None)
-      case Right(info) => succeeded(info.getFlightInfo)
+      case Right(info)                              => succeeded(info.getFlightInfo)
       case Left(failure) if context.isInterrupted() =>
         SparkInternals.killIfInterrupted(context)
         Failed(failure)
@@ -86,5 +86,6 @@ object Submission {
   )
 
   /** A ticket as text, for messages. */
-  private[pool] def shown(ticket: Array[Byte]): String = new String(ticket.take(16), UTF_8).replaceAll("[^\\x20-\\x7e]", "?")
+  private[pool] def shown(ticket: Array[Byte]): String =
+    new String(ticket.take(16), UTF_8).replaceAll("[^\\x20-\\x7e]", "?")
 }

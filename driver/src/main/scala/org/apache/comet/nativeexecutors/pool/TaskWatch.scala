@@ -21,7 +21,8 @@ object TaskWatch extends Logging {
     thread.setDaemon(true)
     thread
   }
-  private lazy val started = timer.scheduleWithFixedDelay(() => check(), everyMillis, everyMillis, TimeUnit.MILLISECONDS)
+  private lazy val started =
+    timer.scheduleWithFixedDelay(() => check(), everyMillis, everyMillis, TimeUnit.MILLISECONDS)
 
   /**
    * Calls `onKill` once if the task is killed before the returned handle is closed. It runs on another thread: that of a

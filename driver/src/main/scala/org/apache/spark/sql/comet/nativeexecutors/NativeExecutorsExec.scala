@@ -62,7 +62,8 @@ final case class NativeExecutorsExec(output: Seq[Attribute], scalars: Seq[Scalar
       executionId,
       Seq(longMetric("numTasks"), longMetric("numExecutors"))
     )
-    val counted = ResultMetrics(longMetric("numOutputRows"), longMetric("numTasks"), longMetric("numExecutors"), () => publish())
+    val counted =
+      ResultMetrics(longMetric("numOutputRows"), longMetric("numTasks"), longMetric("numExecutors"), () => publish())
     // Built here, where the session is active, and not when somebody asks for the partitions.
     val message = request()
     val rdd = new ResultRDD(sparkContext, output, counted.rows, () => message, options, counted)
@@ -70,7 +71,8 @@ final case class NativeExecutorsExec(output: Seq[Attribute], scalars: Seq[Scalar
   }
 
   private def request(): QueryRequest = {
-    val description = Option(sparkContext.getLocalProperty("spark.job.description")).getOrElse(output.map(_.name).mkString(","))
+    val description =
+      Option(sparkContext.getLocalProperty("spark.job.description")).getOrElse(output.map(_.name).mkString(","))
     val built = Request(inner, Resolved(literals), conf, session.sessionUUID, description.take(200))
     val directory = Settings.CaptureDir.of(conf)
     if (directory.nonEmpty) Capture.write(directory, built)
@@ -94,7 +96,8 @@ object NativeExecutorsExec {
 }
 
 /** Rows of one execution, for Spark's own ways to collect them. Never part of a plan. */
-private final case class ResultExec(output: Seq[Attribute])(@transient val rows: RDD[InternalRow]) extends LeafExecNode {
+private final case class ResultExec(output: Seq[Attribute])(@transient val rows: RDD[InternalRow])
+    extends LeafExecNode {
   override protected def otherCopyArgs: Seq[AnyRef] = Seq(rows)
   override protected def doExecute(): RDD[InternalRow] = rows
 }
