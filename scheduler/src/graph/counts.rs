@@ -5,7 +5,11 @@
 
 use std::collections::HashMap;
 
-use cne_proto::v1::{QueryRequest, Shuffle, ShuffleOrigin, stage::Kind, stage_input::Exchange};
+use cne_proto::{
+    spark_operator::{Operator, operator::OpStruct},
+    v1::{QueryRequest, Shuffle, ShuffleOrigin, stage::Kind, stage_input::Exchange},
+};
+use prost::Message;
 
 use super::{Sizing, broken, exchange::Distribution};
 use crate::{check::scan_bytes, error::Failure};
@@ -101,6 +105,11 @@ pub(super) fn choose(request: &QueryRequest, sizing: &Sizing) -> Result<Counts, 
                 for scan in &block.scans {
                     groups.give(index, scan.partitions.len().max(1) as u32, "its scan")?;
                 }
+                let operator = Operator::decode(block.operator.clone())
+                    .map_err(|e| broken(index, request, format!("operator: {e}")))?;
+                for slices in range_slices(&operator) {
+                    groups.give(index, slices, "its range")?;
+                }
                 for input in &stage.inputs {
                     let Some(Exchange::Shuffle(shuffle)) = &input.exchange else {
                         continue;
@@ -182,6 +191,17 @@ fn resolve(request: &QueryRequest, mut groups: Groups<'_>, sizing: &Sizing) -> R
         of_stage[index] = count;
     }
     Ok(Counts { of_stage, of_edge })
+}
+
+// A range makes the rows of one slice per task: with another number of tasks some would be missing.
+fn range_slices(operator: &Operator) -> Vec<u32> {
+    let own = match &operator.op_struct {
+        Some(OpStruct::RangeScan(range)) => u32::try_from(range.num_slices.max(1)).ok(),
+        _ => None,
+    };
+    own.into_iter()
+        .chain(operator.children.iter().flat_map(range_slices))
+        .collect()
 }
 
 fn edge_partitions(shuffle: &Shuffle, bytes: u64, sizing: &Sizing) -> Result<u32, String> {

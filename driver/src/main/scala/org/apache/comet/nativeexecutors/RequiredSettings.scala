@@ -27,35 +27,41 @@ object RequiredSettings {
     "spark.comet.exec.scalaUDF.codegen.enabled" -> "false"
   )
 
-  // What this object has set, as key=previous value; kept in the session, so that a clone of it knows too.
+  // The keys that this object has set; kept in the session, so that a clone of it knows too.
   private val record = "spark.comet.nativeExecutors.internal.applied"
 
   /** Sets or takes back. Cheap when there is nothing to do. */
-  def sync(conf: SQLConf): Unit = {
-    val on = Settings.Enabled.of(conf)
-    val applied = conf.contains(record)
-    if (on != applied) conf.synchronized(if (on) apply(conf) else undo(conf))
-  }
+  def sync(conf: SQLConf): Unit =
+    if (Settings.Enabled.of(conf)) {
+      if (!conf.contains(record) || values.exists { case (key, _) => !conf.contains(key) }) apply(conf)
+    } else if (conf.contains(record)) undo(conf)
+
+  private def applied(conf: SQLConf): Seq[String] =
+    if (conf.contains(record)) conf.getConfString(record).split(',').toSeq.filter(_.nonEmpty) else Nil
+
+  private def rules(conf: SQLConf): Seq[String] =
+    if (conf.contains(excludedRules)) {
+      conf.getConfString(excludedRules).split(',').toSeq.map(_.trim).filter(_.nonEmpty)
+    } else Nil
 
   private def apply(conf: SQLConf): Unit = {
     val missing = values.filterNot { case (key, _) => conf.contains(key) }
     missing.foreach { case (key, value) => conf.setConfString(key, value) }
-    val rules = conf.getConfString(excludedRules, "")
-    val names = rules.split(',').map(_.trim).filter(_.nonEmpty)
+    val excluded = rules(conf)
     // It makes scalar subqueries of structs, which are not native.
-    val excluded = if (names.contains(mergeSubplans)) Nil else Seq(excludedRules)
-    excluded.foreach(key => conf.setConfString(key, (names :+ mergeSubplans).mkString(",")))
-    conf.setConfString(record, (missing.map(_._1) ++ excluded).mkString(","))
+    val ours = if (excluded.contains(mergeSubplans)) Nil else Seq(excludedRules)
+    ours.foreach(key => conf.setConfString(key, (excluded :+ mergeSubplans).mkString(",")))
+    conf.setConfString(record, (applied(conf) ++ missing.map(_._1) ++ ours).distinct.mkString(","))
   }
 
   private def undo(conf: SQLConf): Unit = {
     val ours = values.toMap
-    conf.getConfString(record, "").split(',').filter(_.nonEmpty).foreach {
+    applied(conf).foreach {
       case `excludedRules` =>
-        val rest = conf.getConfString(excludedRules, "").split(',').filter(_ != mergeSubplans)
+        val rest = rules(conf).filter(_ != mergeSubplans)
         if (rest.isEmpty) conf.unsetConf(excludedRules) else conf.setConfString(excludedRules, rest.mkString(","))
       // What the user has changed in between stays.
-      case key => if (ours.get(key).contains(conf.getConfString(key, ""))) conf.unsetConf(key)
+      case key => if (conf.contains(key) && ours.get(key).contains(conf.getConfString(key))) conf.unsetConf(key)
     }
     conf.unsetConf(record)
   }
