@@ -46,6 +46,42 @@ fn boolean(expr: Arc<dyn PhysicalExpr>) -> Result<Planned, Fail> {
     })
 }
 
+/// Spark's ToPrettyString, which `DataFrame.show` puts around every column: the value as text, and the text NULL for none.
+/// Decimals are always plain, as the cast has them in ANSI mode.
+fn pretty(child: Planned, timezone: &str) -> Result<Planned, Fail> {
+    let nested_or_binary =
+        child.data_type.is_nested() || child.data_type.is_binary() || child.data_type.is_null();
+    if nested_or_binary {
+        let why = format!("the text of {} is not made on the pool", child.data_type);
+        return Err(Issue::new("to_pretty_string", why).into());
+    }
+    let timezone = if timezone.is_empty() { "UTC" } else { timezone };
+    let options = CastOptions {
+        mode: EvalMode::Ansi,
+        timezone: timezone.to_string(),
+        context: None,
+    };
+    let is_null: Arc<dyn PhysicalExpr> = Arc::new(IsNullExpr::new(Arc::clone(&child.expr)));
+    let text = if child.data_type == DataType::Utf8 {
+        child.expr
+    } else {
+        cast::cast(child.expr, &child.data_type, &DataType::Utf8, &options)?
+    };
+    let data_type = DataType::Utf8;
+    let (null, value) = (lit("NULL"), text);
+    let null = Planned {
+        expr: null,
+        data_type: data_type.clone(),
+    };
+    case(
+        vec![(is_null, null)],
+        Some(Planned {
+            expr: value,
+            data_type,
+        }),
+    )
+}
+
 impl ExprPlanner<'_> {
     pub(super) fn build(&mut self, expr: &Expr) -> Result<Planned, Fail> {
         let context = self.context(expr.query_context.as_ref());
@@ -158,6 +194,10 @@ impl ExprPlanner<'_> {
                     expr: child.canonical(),
                     data_type,
                 })
+            }
+            E::ToPrettyString(e) => {
+                let child = self.plan_opt(e.child.as_deref())?;
+                pretty(child, &e.timezone)
             }
             E::BitwiseAnd(e) => self.bitwise(Operator::BitwiseAnd, e),
             E::BitwiseOr(e) => self.bitwise(Operator::BitwiseOr, e),
