@@ -19,12 +19,36 @@ pub const DRIVER_SETTINGS: &[DriverSetting] = &[
         key: "spark.comet.nativeExecutors.enabled",
         type_name: "true or false",
         default: "false",
-        doc: "Whether queries of this session run on the pool.",
+        doc: "Whether queries of this session run on the pool. May be changed while the session lives.",
     },
     DriverSetting {
         key: "spark.comet.nativeExecutors.scheduler.url",
-        type_name: "URL",
+        type_name: "grpc://host:port",
         default: "grpc://127.0.0.1:50050",
         doc: "The scheduler's Flight address.",
+    },
+    DriverSetting {
+        key: "spark.comet.nativeExecutors.deadline",
+        type_name: "a duration such as 30s or 2h",
+        default: "0",
+        doc: "How long one query may take on the pool, counted from its acceptance. 0 leaves it to the scheduler's own limit.",
+    },
+    DriverSetting {
+        key: "spark.comet.nativeExecutors.scheduler.timeout",
+        type_name: "a duration such as 10s",
+        default: "10s",
+        doc: "How long the driver keeps trying while the scheduler does not answer at all, before the query fails.",
+    },
+    DriverSetting {
+        key: "spark.comet.nativeExecutors.result.rowsPerTask",
+        type_name: "a positive number",
+        default: "100000",
+        doc: "About how many rows of a collected result one Spark task of the driver reads.",
+    },
+    DriverSetting {
+        key: "spark.comet.nativeExecutors.captureDir",
+        type_name: "a directory",
+        default: "",
+        doc: "When set, the bytes of every request are also written there, as <number>-<description>.pb; for bug reports.",
     },
 ];

@@ -68,7 +68,7 @@ object Settings {
     s"$prefix.result.rowsPerTask",
     "a positive number",
     "100000",
-    "About how many rows of a result one Spark task of the driver reads.",
+    "About how many rows of a collected result one Spark task of the driver reads.",
     _.toLongOption.filter(_ > 0)
   )
 
