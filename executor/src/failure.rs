@@ -141,8 +141,8 @@ fn scan_class(error: &ScanError) -> Option<Class> {
         return own_class(access);
     }
     match error {
-        ScanError::Missing { .. } | ScanError::Changed { .. } => class(codes::FILE_MISSING, false),
-        ScanError::TooShort { .. } => class(codes::FILE_CORRUPT, false),
+        ScanError::Missing { .. } => class(codes::FILE_MISSING, false),
+        ScanError::TooShort { .. } | ScanError::Changed { .. } => class(codes::FILE_CORRUPT, false),
         // The bytes may not have come at all.
         ScanError::Footer { source, .. } => match chain(source.as_ref()).filter_map(foreign_class).last() {
             Some(found) if found.code != codes::FILE_CORRUPT => Some(found),

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Schema};
-use datafusion::common::Result;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, Operator};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{self, BinaryExpr};
 
+use crate::logic;
 use crate::row::{Kernel, SparkExpr};
 use crate::{Unsupported, types, vector};
 
@@ -111,10 +112,19 @@ pub fn in_list(
     operand_type: &DataType,
     schema: &Schema,
 ) -> Result<Arc<dyn PhysicalExpr>> {
-    let expr = canonical_float(expr, operand_type);
-    let list = list
-        .into_iter()
-        .map(|item| canonical_float(item, operand_type))
-        .collect();
-    expressions::in_list(expr, list, &negated, schema)
+    if !types::is_float(operand_type) || list.is_empty() {
+        return expressions::in_list(expr, list, &negated, schema);
+    }
+    // DataFusion compares the items of a list by their bits; `a = x OR a = y` has the same three values.
+    let mut found: Option<Arc<dyn PhysicalExpr>> = None;
+    for item in list {
+        let equal = comparison(CompareOp::Eq, Arc::clone(&expr), item, operand_type)
+            .map_err(|error| DataFusionError::External(Box::new(error)))?;
+        found = Some(match found {
+            Some(before) => logic::or(before, equal),
+            None => equal,
+        });
+    }
+    let found = found.ok_or_else(|| DataFusionError::Internal("an empty list".to_string()))?;
+    Ok(if negated { logic::not(found) } else { found })
 }

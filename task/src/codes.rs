@@ -39,7 +39,7 @@ codes! {
     SPARK_ERROR = "CNE-2001", false, "Spark's own error, raised by the data (division by zero, overflow, invalid cast and others).";
     TASK_FAILED = "CNE-2002", false, "A task failed for a reason without a code of its own.";
     FILE_MISSING = "CNE-2003", false, "A data file does not exist.";
-    FILE_CORRUPT = "CNE-2004", false, "A data file is empty, damaged or not Parquet.";
+    FILE_CORRUPT = "CNE-2004", false, "A data file is empty, damaged, not Parquet, or not the one that was listed.";
     OUT_OF_MEMORY = "CNE-2005", true, "A task needed more memory than it may use.";
     DISK_FULL = "CNE-2006", true, "The executor's work directory is full.";
     STORAGE = "CNE-2007", true, "The object store failed.";

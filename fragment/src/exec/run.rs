@@ -19,7 +19,11 @@ use crate::descriptor::{Descriptor, read_descriptor};
 use crate::optimize::optimize;
 use crate::plan::{Environment, Plan, Planner};
 use crate::scan::ScanContext;
+use crate::scan::ScanError;
 use crate::validate::ValidatedBlock;
+use arrow::error::ArrowError;
+use cne_proto::v1::PartitionPayload;
+use prost::Message as _;
 
 /// One execution of one partition. Nothing of it is kept: a second attempt plans anew, since plans hold state.
 pub(super) struct Task {
@@ -39,9 +43,13 @@ impl Task {
         let context = Arc::clone(&self.context);
         let schema = Arc::clone(&self.block.output_schema);
         let descriptor = self.descriptor().await?;
+        let payload = descriptor.payload.clone();
         let planned = tokio::task::spawn_blocking(move || self.plan(&descriptor)).await;
         let plan = planned.map_err(|error| DataFusionError::External(Box::new(error)))??;
-        let batches = plan.execute(0, context)?.map(relabel(Arc::clone(&schema)));
+        let rows = plan
+            .execute(0, context)?
+            .map_err(move |error| in_files(error, &payload));
+        let batches = rows.map(relabel(Arc::clone(&schema)));
         let stream = match cancel {
             Some(cancel) => until(batches.boxed(), cancel.0.clone()).boxed(),
             None => batches.boxed(),
@@ -123,4 +131,30 @@ fn until(
             next = batches.next() => Ok(next.transpose()?.map(|batch| (batch, (batches, cancel)))),
         }
     })
+}
+
+/// Damage behind a good footer surfaces as an error of the decoder, which does not know the file.
+fn in_files(error: DataFusionError, payload: &PartitionPayload) -> DataFusionError {
+    let damaged = match error.find_root() {
+        DataFusionError::ParquetError(_) => true,
+        DataFusionError::ArrowError(inner, _) => {
+            matches!(
+                inner.as_ref(),
+                ArrowError::ParquetError(_) | ArrowError::ExternalError(_)
+            )
+        }
+        _ => false,
+    };
+    if !damaged || ScanError::find(&error).is_some() {
+        return error;
+    }
+    let scans = payload
+        .scans
+        .iter()
+        .filter_map(|scan| NativeScan::decode(scan.as_ref()).ok());
+    let files = scans
+        .filter_map(|scan| scan.file_partition)
+        .flat_map(|partition| partition.partitioned_file);
+    let files: Vec<String> = files.map(|file| file.file_path).collect();
+    error.context(format!("while reading {}", files.join(", ")))
 }

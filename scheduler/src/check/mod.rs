@@ -64,7 +64,7 @@ pub fn request(bytes: &Bytes, accepts: &Accepts) -> Result<QueryRequest, Failure
         return Err(Failure::new(codes::CONFIG_KEY, text));
     }
     if request.stages.is_empty() {
-        return Err(Failure::new(codes::STAGE_GRAPH, "the request has no stage"));
+        return Err(Failure::new(codes::MALFORMED, "the request has no stage"));
     }
     contents(&request, accepts)?;
     Ok(request)

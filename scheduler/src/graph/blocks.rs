@@ -131,7 +131,11 @@ fn union(request: &QueryRequest, index: usize, inputs: &[SchemaRef]) -> Result<V
 }
 
 fn inline(request: &QueryRequest, index: usize, partitions: &[bytes::Bytes]) -> Result<Validated, Failure> {
-    let unreadable = |e: &dyn std::fmt::Display| broken(index, request, format!("inline data: {e}"));
+    let unreadable = |e: &dyn std::fmt::Display| {
+        let mut failure = broken(index, request, format!("inline data: {e}"));
+        failure.detail.code = codes::MALFORMED.code.to_string();
+        failure
+    };
     let mut schema: Option<SchemaRef> = None;
     let mut rows = vec![];
     for partition in partitions {

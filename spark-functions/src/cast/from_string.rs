@@ -13,7 +13,7 @@ use super::SparkCast;
 use super::parse::{self, Digits};
 use crate::decimal::{fits, out_of_range};
 use crate::types::sql_name;
-use crate::{SparkErrorKind, vector};
+use crate::{EvalMode, SparkErrorKind, vector};
 
 impl SparkCast {
     pub(super) fn parse(&self, input: &ColumnarValue) -> Result<ColumnarValue> {
@@ -69,7 +69,8 @@ impl SparkCast {
     where
         T::Native: TryFrom<i64>,
     {
-        let fraction = !self.mode.fails();
+        // TRY_CAST reads what ANSI's CAST reads.
+        let fraction = self.mode == EvalMode::Legacy;
         self.each::<T>(strings, |text| {
             match parse::integer(text, fraction).and_then(|value| T::Native::try_from(value).ok()) {
                 Some(value) => Ok(Some(value)),

@@ -144,6 +144,8 @@ class Pool:
 
     def wait_healthy(self, seconds: float | None = None) -> None:
         """Waits until every executor process is registered at the scheduler; a process that ended meanwhile is an error."""
+        from pyarrow import ArrowException
+
         want = set(self.executor_flight.values())
         end, last = time.monotonic() + (seconds or HEALTH_SECONDS), "no answer yet"
         while True:
@@ -155,7 +157,7 @@ class Pool:
                 # One that was killed may stay in the list for a while.
                 if want <= {e["flight"].split("//")[-1] for e in last["executors"]}:
                     return
-            except (OSError, ValueError) as e:
+            except (OSError, ValueError, ArrowException) as e:
                 last = str(e)
             if time.monotonic() > end:
                 raise RuntimeError(f"the pool has not all executors {sorted(want)}: {last}\n{self.log_tail('scheduler')}")
