@@ -20,7 +20,7 @@ const MAX_STATUS_TEXT: usize = 900;
 #[error("{}: {}", detail.code, detail.message)]
 pub struct Failure {
     /// What the client gets.
-    pub detail: ErrorDetail,
+    pub detail: Box<ErrorDetail>,
 }
 
 impl Failure {
@@ -32,7 +32,9 @@ impl Failure {
             retryable: code.retryable,
             ..Default::default()
         };
-        Self { detail }
+        Self {
+            detail: Box::new(detail),
+        }
     }
 
     /// A refused plan with everything in it that is not executed.
@@ -82,7 +84,7 @@ impl Failure {
 
     // As much of the detail as fits into a trailer; what was left out is counted.
     fn fitted(&self) -> ErrorDetail {
-        let mut detail = self.detail.clone();
+        let mut detail = self.detail.as_ref().clone();
         if detail.encoded_len() <= MAX_DETAIL_BYTES {
             return detail;
         }

@@ -122,7 +122,7 @@ fn unreadable_requests() {
 #[test]
 fn graphs_that_make_no_sense() {
     let graph = |stages| bytes(&request(stages));
-    refused("CNE-1009", &["no stage"], &graph(vec![]));
+    refused("CNE-1008", &["no stage"], &graph(vec![]));
     refused(
         "CNE-1009",
         &["stage 7", "missing"],

@@ -15,7 +15,7 @@ use cne_settings::{ExecutorSettings, Invocation};
 use cne_task::ticket::TicketKeys;
 use common::*;
 use datafusion::arrow::{array::AsArray, datatypes::Int64Type};
-use futures::{StreamExt, TryStreamExt};
+use futures::TryStreamExt;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 

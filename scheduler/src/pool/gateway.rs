@@ -29,13 +29,16 @@ use tonic::{Request, Response, Status};
 
 use super::{BallistaScheduler, PoolCluster};
 
+// (stage, stage attempt, task)
+type Ended = HashSet<(u32, u32, u32)>;
+
 /// The executors' service.
 #[derive(Clone)]
 pub struct Gateway {
     ballista: BallistaScheduler,
     cluster: Arc<PoolCluster>,
-    // Per running job: (stage, stage attempt, task) of every task whose end was reported.
-    ended: Arc<Mutex<HashMap<String, HashSet<(u32, u32, u32)>>>>,
+    // Per running job: every task whose end was reported.
+    ended: Arc<Mutex<HashMap<String, Ended>>>,
 }
 
 impl Gateway {
