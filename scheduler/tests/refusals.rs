@@ -181,7 +181,7 @@ fn graphs_that_make_no_sense() {
         ]),
     );
     refused(
-        "CNE-1009",
+        "CNE-1008",
         &["inline data"],
         &changed(|r| {
             let Some(Kind::InlineData(data)) = &mut r.stages[0].kind else {
