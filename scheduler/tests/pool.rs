@@ -397,11 +397,18 @@ async fn every_wait_has_an_end() {
         .code,
         "CNE-1014"
     );
-    let last = any();
-    cluster.submit(&last).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scheduler_that_stops_tells_who_waits() {
+    // Long enough for the call to be under way when the scheduler stops.
+    let mut long = options();
+    long.poll_wait = Duration::from_secs(20);
+    let cluster = cluster(long).await;
+    let last = request(vec![rows(1), block(&scan(), vec![forward(0)])]);
     let polling = cluster.run(&last);
     let stopping = async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(1000)).await;
         cluster.drain.cancel();
     };
     let (ended, ()) = tokio::join!(polling, stopping);
