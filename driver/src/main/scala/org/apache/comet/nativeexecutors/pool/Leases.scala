@@ -14,7 +14,7 @@ import org.apache.spark.internal.Logging
  * iterator and a second action on the same RDD find the same rows.
  */
 object Leases extends Logging {
-  private val everySeconds = 5L
+  private val everySeconds = 2L
   // The RDD itself is held weakly; its partitions do not refer to it.
   private final class Lease(val rdd: WeakReference[AnyRef], val url: String, val partitions: Array[ResultPartition]) {
     @volatile var next: Instant = renewal(partitions)

@@ -1,6 +1,6 @@
 package org.apache.comet.nativeexecutors.pool
 
-import java.nio.charset.StandardCharsets.UTF_8
+import java.time.{Duration, Instant}
 import java.util.Collections
 import java.util.concurrent.TimeUnit
 
@@ -82,10 +82,15 @@ object Submission {
   private[pool] def endpoint(e: FlightEndpoint): ResultEndpoint = ResultEndpoint(
     e.getTicket.getBytes,
     e.getLocations.asScala.toSeq.map(_.getUri.toString),
-    Option(e.getExpirationTime.orElse(null))
+    Option(e.getExpirationTime.orElse(null)).map(corrected(_, Instant.now()))
   )
 
-  /** A ticket as text, for messages. */
-  private[pool] def shown(ticket: Array[Byte]): String =
-    new String(ticket.take(16), UTF_8).replaceAll("[^\\x20-\\x7e]", "?")
+  /**
+   * flight-core 18.3.0 adds the whole time since 1970 once more as nanoseconds, so that it reads twice the seconds. No
+   * lease lasts for years.
+   */
+  private[pool] def corrected(read: Instant, now: Instant): Instant =
+    if (read.isAfter(now.plus(Duration.ofDays(3650))))
+      Instant.ofEpochSecond(read.getEpochSecond / 2, read.getNano.toLong)
+    else read
 }
