@@ -9,7 +9,7 @@ use ballista_core::JobId;
 use ballista_core::execution_plans::{ShuffleWriterExec, SortShuffleWriterExec};
 use ballista_core::serde::protobuf::ShuffleWritePartition;
 use ballista_executor::execution_engine::{ExecutionEngine, QueryStageExecutor};
-use cne_fragment::{FragmentError, TaskCancellation};
+use cne_fragment::{FragmentError, HashJoinBudget, TaskCancellation};
 use cne_proto::v1::{ExchangeNode, Whole, exchange_node::Distribution};
 use cne_storage::{Committed, MapOutputId, ShuffleStore, TaskAttempt, WriterOptions};
 use cne_task::{ExchangeExec, TaskIdentity, TaskScope};
@@ -212,6 +212,19 @@ impl Stage {
     }
 }
 
+/// A quarter of the task's memory. None after a failure, which may have been for lack of memory: a merge join spills.
+fn hash_join_budget(context: &TaskContext, task: &TaskIdentity) -> Option<HashJoinBudget> {
+    if task.task_attempt > 0 || task.stage_attempt > 0 {
+        return None;
+    }
+    match context.runtime_env().memory_pool.memory_limit() {
+        MemoryLimit::Finite(limit) => Some(HashJoinBudget {
+            bytes: limit as u64 / 4,
+        }),
+        _ => None,
+    }
+}
+
 /// The task's context with what its operators need to stop in time.
 fn scoped(
     context: &TaskContext,
@@ -225,6 +238,10 @@ fn scoped(
         partition,
     };
     let config = context.session_config().clone();
+    let config = match hash_join_budget(context, task) {
+        Some(budget) => config.with_extension(Arc::new(budget)),
+        None => config,
+    };
     let config = config
         .with_extension(Arc::new(scope))
         .with_extension(Arc::new(TaskCancellation(cancel.clone())));

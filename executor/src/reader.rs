@@ -1,15 +1,20 @@
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use ballista_core::execution_plans::ShuffleReaderExec;
+use ballista_core::serde::protobuf;
 use cne_proto::v1::{CommitInput, MapOutputInput, commit_input::Input};
 use cne_storage::{MapOutputId, ShuffleStore};
 use cne_task::TaskScope;
+use datafusion::common::Statistics;
+use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::StreamExt;
@@ -21,6 +26,8 @@ use crate::cancel::Cancellable;
 struct Source {
     bucket: u32,
     outputs: Vec<MapOutputId>,
+    /// Rows of all outputs together.
+    rows: u64,
 }
 
 /// Reads committed map outputs, in ascending order of their map partitions, each once: a retry sees its input in the same order.
@@ -40,6 +47,7 @@ impl MapOutputsExec {
         let sources = reader.partition.iter().map(|locations| {
             let mut bucket = 0;
             let mut outputs = Vec::with_capacity(locations.len());
+            let mut rows = HashMap::new();
             for location in locations {
                 let id = &location.partition_id;
                 let map_partition = location.file_id.and_then(|file| u32::try_from(file).ok());
@@ -49,11 +57,18 @@ impl MapOutputsExec {
                     )));
                 };
                 bucket = u32::try_from(id.partition_id).unwrap_or(u32::MAX);
+                let statistics: protobuf::PartitionStats = location.partition_stats.into();
+                rows.insert(map_partition, u64::try_from(statistics.num_rows).unwrap_or(0));
                 outputs.push(MapOutputId::new(id.job_id.to_string(), stage, map_partition));
             }
             outputs.sort_unstable();
             outputs.dedup();
-            Ok(Source { bucket, outputs })
+            let rows = rows.values().sum();
+            Ok(Source {
+                bucket,
+                outputs,
+                rows,
+            })
         });
         Ok(Self {
             store: store.clone(),
@@ -62,6 +77,17 @@ impl MapOutputsExec {
             broadcast: reader.broadcast,
             properties: Arc::clone(reader.properties()),
         })
+    }
+}
+
+impl MapOutputsExec {
+    fn sources_of(&self, partition: usize) -> &[Source] {
+        match (self.joined, self.broadcast) {
+            (true, _) => &self.sources,
+            (false, true) => self.sources.get(..1).unwrap_or_default(),
+            // An input that has no rows at all has no locations either.
+            (false, false) => self.sources.get(partition..=partition).unwrap_or_default(),
+        }
     }
 }
 
@@ -168,13 +194,24 @@ impl ExecutionPlan for MapOutputsExec {
         Ok(self)
     }
 
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let sources = match (self.joined, self.broadcast) {
-            (true, _) => self.sources.clone(),
-            (false, true) => self.sources.first().cloned().into_iter().collect(),
-            // An input that has no rows at all has no locations either.
-            (false, false) => self.sources.get(partition).cloned().into_iter().collect(),
+    /// Rows are counted when they are committed.
+    fn statistics_from_inputs(
+        &self,
+        _input_stats: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        let rows: u64 = match args.partition() {
+            Some(partition) => self.sources_of(partition).iter().map(|source| source.rows).sum(),
+            None => self.sources.iter().map(|source| source.rows).sum(),
         };
+        let rows = usize::try_from(rows).map_or(Precision::Absent, Precision::Exact);
+        Ok(Arc::new(
+            Statistics::new_unknown(&self.schema()).with_num_rows(rows),
+        ))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let sources = self.sources_of(partition).to_vec();
         let (store, schema) = (self.store.clone(), self.schema());
         let rows = futures::stream::iter(sources)
             .flat_map(move |source| store.read_ordered(source.outputs, source.bucket, Arc::clone(&schema)));

@@ -12,6 +12,7 @@ pub mod descriptor;
 mod error;
 mod exec;
 pub mod expr;
+mod hash_joins;
 mod optimize;
 mod partitioning;
 mod plan;
@@ -21,6 +22,7 @@ pub mod validate;
 
 pub use error::FragmentError;
 pub use exec::{CometFragmentExec, TaskCancellation};
+pub use hash_joins::HashJoinBudget;
 pub use partitioning::{ExchangePartitioning, plan_partitioning};
 pub use types::arrow_type;
 pub use validate::{ValidatedBlock, validate_block};

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::properties;
 use super::run::Task;
 use crate::FragmentError;
+use crate::hash_joins::HashJoinBudget;
 use crate::validate::{ValidatedBlock, validate_block};
 
 /// Put into a session's configuration as an extension, it ends a fragment's stream between two batches when its token is cancelled.
@@ -178,6 +179,11 @@ impl ExecutionPlan for CometFragmentExec {
                 .map(|(i, input)| (Arc::clone(input), self.is_broadcast(i + 1)))
                 .collect(),
             partition,
+            ordered: !self.node.any_order,
+            hash_joins: context
+                .session_config()
+                .get_extension::<HashJoinBudget>()
+                .map(|budget| *budget),
             context,
         };
         let stream = futures::stream::once(task.start()).try_flatten();

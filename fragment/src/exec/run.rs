@@ -16,6 +16,7 @@ use super::InputExec;
 use super::fragment::TaskCancellation;
 use crate::FragmentError;
 use crate::descriptor::{Descriptor, read_descriptor};
+use crate::hash_joins::{HashJoinBudget, replace_sort_merge_joins};
 use crate::optimize::optimize;
 use crate::plan::{Environment, Plan, Planner};
 use crate::scan::ScanContext;
@@ -33,6 +34,9 @@ pub(super) struct Task {
     /// Each with whether it is read whole.
     pub(super) inputs: Vec<(Arc<dyn ExecutionPlan>, bool)>,
     pub(super) partition: usize,
+    /// Whether what reads the rows relies on their order.
+    pub(super) ordered: bool,
+    pub(super) hash_joins: Option<HashJoinBudget>,
     pub(super) context: Arc<TaskContext>,
 }
 
@@ -96,7 +100,11 @@ impl Task {
             let planned = Planner::new(environment, inputs)
                 .plan(&self.block.operator)
                 .map_err(FragmentError::Rejected)?;
-            let plan = optimize(planned.plan, planned.has_limit, config)?;
+            let plan = match self.hash_joins {
+                Some(budget) => replace_sort_merge_joins(planned.plan, self.ordered, budget)?,
+                None => planned.plan,
+            };
+            let plan = optimize(plan, planned.has_limit, config)?;
             if tracing::enabled!(tracing::Level::DEBUG) {
                 let text = displayable(plan.as_ref()).indent(false).to_string();
                 tracing::debug!(stage = self.stage, partition = descriptor.partition, plan = %text, "fragment planned");

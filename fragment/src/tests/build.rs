@@ -25,7 +25,7 @@ use futures::TryStreamExt;
 use prost::Message;
 
 use crate::descriptor::descriptor_plan;
-use crate::{CometFragmentExec, FragmentError};
+use crate::{CometFragmentExec, FragmentError, HashJoinBudget};
 
 pub(super) fn spark(id: DataTypeId) -> SparkType {
     SparkType {
@@ -253,6 +253,23 @@ pub(super) async fn run_all(
         );
     }
     Ok(all)
+}
+
+/// The only partition of a fragment whose rows may come in any order, with memory for hash joins.
+pub(super) async fn run_in_any_order(block: &Operator, inputs: &[Input]) -> Vec<RecordBatch> {
+    let fragment = fragment(block, inputs, 1).unwrap();
+    let node = FragmentNode {
+        any_order: true,
+        ..fragment.node().clone()
+    };
+    let children = fragment.children().into_iter().cloned().collect();
+    let fragment = CometFragmentExec::try_new(node, children).unwrap();
+    let budget = HashJoinBudget { bytes: 1 << 20 };
+    let config = SessionConfig::new()
+        .with_batch_size(3)
+        .with_extension(Arc::new(budget));
+    let context = SessionContext::new_with_config(config).task_ctx();
+    fragment.execute(0, context).unwrap().try_collect().await.unwrap()
 }
 
 /// The only partition of a fragment.

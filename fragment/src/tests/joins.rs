@@ -141,6 +141,8 @@ async fn merge_joins_of_every_kind() {
                 keys_equal(l, r) && (!with || l[1] < r[1])
             });
             assert_eq!(got, want, "{kind:?} with condition: {with}");
+            let got = sorted(&run_in_any_order(&block, &[table(&left), table(&right)]).await);
+            assert_eq!(got, want, "{kind:?} with condition: {with}, as a hash join");
         }
     }
 }

@@ -11,8 +11,8 @@ use cne_proto::{
 };
 use prost::Message;
 
-use super::{Sizing, broken, exchange::Distribution};
-use crate::{check::scan_bytes, error::Failure};
+use super::{Sizing, broken, exchange::Distribution, sizes::bytes_read};
+use crate::error::Failure;
 
 /// Each partition is a task and a row of a descriptor.
 const MAX_PARTITIONS: u32 = 100_000;
@@ -225,25 +225,4 @@ fn by_size(bytes: u64, limit: u32, sizing: &Sizing) -> u32 {
     let coarse = bytes.div_ceil(sizing.target_bytes.max(1));
     let count = fine.min(slots).max(coarse);
     u32::try_from(count).unwrap_or(u32::MAX).clamp(1, limit.max(1))
-}
-
-// Compressed bytes of all files that each stage reads, by itself or through its inputs.
-fn bytes_read(request: &QueryRequest) -> Vec<u64> {
-    let mut bytes = vec![0u64; request.stages.len()];
-    for (index, stage) in request.stages.iter().enumerate() {
-        let own = match &stage.kind {
-            Some(Kind::Block(block)) => {
-                let partitions = block.scans.iter().flat_map(|scan| &scan.partitions);
-                partitions.fold(0, |sum, partition| scan_bytes(partition).saturating_add(sum))
-            }
-            Some(Kind::InlineData(data)) => data.partitions.iter().map(|p| p.len() as u64).sum(),
-            _ => 0,
-        };
-        let inputs = stage
-            .inputs
-            .iter()
-            .filter_map(|input| bytes.get(input.producer as usize).copied());
-        bytes[index] = inputs.fold(own, u64::saturating_add);
-    }
-    bytes
 }

@@ -8,6 +8,7 @@ mod counts;
 mod exchange;
 mod plan;
 mod shape;
+mod sizes;
 
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use ballista_scheduler::planner::{DefaultDistributedPlanner, DistributedPlanner}
 use bytes::Bytes;
 use cne_fragment::{CometFragmentExec, descriptor::descriptor_plan};
 use cne_proto::{
-    spark_operator::{NativeScan, SparkFilePartition},
+    spark_operator::{NativeScan, Operator, SparkFilePartition, operator::OpStruct},
     v1::{
         Block, ExchangeNode, FragmentNode, PartitionPayload, QueryRequest, StageInput, stage::Kind,
         stage_input::Exchange,
@@ -142,6 +142,7 @@ impl Builder<'_> {
                     broadcast_inputs: stage.inputs.iter().map(is_broadcast).collect(),
                     stage: index as u32,
                     block_digest: Bytes::new(),
+                    any_order: self.any_order(index),
                 };
                 let fragment =
                     CometFragmentExec::try_new(node, children).map_err(|e| self.failed(index, &e))?;
@@ -171,6 +172,37 @@ impl Builder<'_> {
                     .map_err(|e| self.failed(index, &e))?)
             }
             None => Err(broken(index, self.request, "it has no kind")),
+        }
+    }
+
+    // Exchanges mix the rows of their map tasks anyway; the result and most forward edges hand on the order as it is.
+    fn any_order(&self, index: usize) -> bool {
+        let stages = &self.request.stages;
+        let consumers = stages.iter().enumerate().filter(|(_, stage)| {
+            stage.inputs.iter().any(|input| {
+                input.producer as usize == index && matches!(input.exchange, Some(Exchange::Forward(_)))
+            })
+        });
+        index + 1 < stages.len() && consumers.map(|(at, _)| at).all(|at| self.reorders(at))
+    }
+
+    // Whether a block gives its rows an order of its own, whatever theirs was.
+    fn reorders(&self, index: usize) -> bool {
+        let Some(Kind::Block(block)) = &self.request.stages[index].kind else {
+            return false;
+        };
+        let Ok(operator) = Operator::decode(block.operator.clone()) else {
+            return false;
+        };
+        let mut at = &operator;
+        loop {
+            match (&at.op_struct, at.children.as_slice()) {
+                (Some(OpStruct::Sort(_)), _) => return true,
+                (Some(OpStruct::Projection(_) | OpStruct::Filter(_) | OpStruct::Limit(_)), [child]) => {
+                    at = child
+                }
+                _ => return false,
+            }
         }
     }
 
