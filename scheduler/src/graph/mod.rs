@@ -1,7 +1,7 @@
 //! From the stage graph of a request to one plan for Ballista.
 //!
-//! 1. [`shape`]: edges and kinds make sense. 2. [`blocks`]: every block is planned dry; gives schemas or everything that is not executed.
-//! 3. [`counts`]: how many partitions each stage has. 4. [`plan`]: the plan, with each exchange executed once.
+//! 1. `shape`: edges and kinds make sense. 2. `blocks`: every block is planned dry; gives schemas or everything that is not executed.
+//! 3. `counts`: how many partitions each stage has. 4. `plan`: the plan, with each exchange executed once.
 
 mod blocks;
 mod counts;
