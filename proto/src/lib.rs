@@ -3,6 +3,7 @@
 //!
 //! [`decode::decode_strict`] is the only way in for bytes that came over the network: prost alone drops what it does not know.
 
+mod content;
 pub mod decode;
 mod fingerprint;
 mod schema;
@@ -13,6 +14,7 @@ mod generated {
     include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 }
 
+pub use content::append_content;
 pub use fingerprint::{schema_fingerprint, schema_lines};
 pub use generated::cne::v1;
 pub use generated::spark::{

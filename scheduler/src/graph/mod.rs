@@ -6,6 +6,7 @@
 mod blocks;
 mod counts;
 mod exchange;
+mod identity;
 mod plan;
 mod shape;
 mod sizes;

@@ -35,6 +35,7 @@ use super::{
     broken,
     counts::Counts,
     exchange::{self, Distribution},
+    identity,
 };
 use crate::error::Failure;
 
@@ -44,7 +45,7 @@ struct Builder<'a> {
     request: &'a QueryRequest,
     blocks: &'a [Validated],
     counts: &'a Counts,
-    // Stages with equal content have the same identity.
+    // Stages with equal content have the same one.
     identity: Vec<usize>,
     // By identity of the producer and exchange node: Ballista's stage and its schema.
     planned: HashMap<(usize, Vec<u8>), (usize, SchemaRef)>,
@@ -65,7 +66,7 @@ pub(super) fn build(
     counts: &Counts,
 ) -> Result<Planned, Failure> {
     let root = request.stages.len() - 1;
-    let identity = identities(request);
+    let identity = identity::of_stages(request, counts);
     let mut builder = Builder {
         request,
         blocks,
@@ -245,7 +246,7 @@ impl Builder<'_> {
 
     fn exchange(&mut self, producer: usize, node: ExchangeNode) -> Result<Plan, Failure> {
         let buckets = node.num_buckets as usize;
-        let key = (self.identity[producer], node.encode_to_vec());
+        let key = (self.identity[producer], identity::of_exchange(&node));
         if let Some((stage, schema)) = self.planned.get(&key) {
             let reader = UnresolvedShuffleExec::new(*stage, SchemaRef::clone(schema), label(schema, buckets));
             return Ok(Arc::new(reader));
@@ -290,19 +291,4 @@ fn payloads(block: &Block, count: u32) -> Vec<PartitionPayload> {
         }
     };
     (0..count as usize).map(payload).collect()
-}
-
-// The first stage with the same content: kind, scan data, and inputs of the same content over the same edges. Labels do not count.
-fn identities(request: &QueryRequest) -> Vec<usize> {
-    let mut first: HashMap<Vec<u8>, usize> = HashMap::new();
-    let mut identity: Vec<usize> = vec![];
-    for (index, stage) in request.stages.iter().enumerate() {
-        let mut same = stage.clone();
-        same.label.clear();
-        for input in &mut same.inputs {
-            input.producer = identity[input.producer as usize] as u32;
-        }
-        identity.push(*first.entry(same.encode_to_vec()).or_insert(index));
-    }
-    identity
 }
