@@ -212,9 +212,27 @@ fn secrets_and_foreign_files() {
         "file:///data/t/../secret",
         "file:/data/table/a",
         "file:///data/t/%2e%2e/x",
+        "FILE:///etc/passwd",
     ] {
         refused("CNE-1011", &[path, "/data/t"], &scan(&[], path));
     }
+    // In every partition, not in the first alone.
+    let last = |path| {
+        bytes(&request(vec![files(
+            &[],
+            &["file:///data/t/a", "s3a://b/c", "file:///data/t/b", path],
+        )]))
+    };
+    refused("CNE-1011", &["/etc/passwd"], &last("file:///etc/passwd"));
+    for path in [
+        "hdfs://namenode:8020/t/a",
+        "gs://bucket/a",
+        "s3a:///no/bucket",
+        "/t/a",
+    ] {
+        refused("CNE-1012", &[path], &last(path));
+    }
+    refused("CNE-1010", &[], &last("hdfs://user:hush@namenode/t"));
 }
 
 #[test]

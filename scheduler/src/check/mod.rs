@@ -5,6 +5,7 @@ mod secrets;
 use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
+use cne_fragment::scan::check_files;
 use cne_proto::{
     COMET_VERSION, SPARK_VERSIONS,
     decode::{DecodeError, Limits, decode_strict, decode_strict_shared},
@@ -216,6 +217,14 @@ fn paths(stage: u32, scan: &NativeScan, accepts: &Accepts) -> Vec<(Code, Rejecti
             ));
         }
     }
+    // Their texts name the URL, so none is asked for when one carries a password.
+    if !found.iter().any(|(code, _)| *code == codes::SECRET) {
+        found.extend(check_files(scan).into_iter().map(|refused| {
+            let mut rejection = rejection(stage, "native_scan", &refused.what, &refused.reason);
+            rejection.hint = refused.hint;
+            (codes::NOT_EXECUTED, rejection)
+        }));
+    }
     found.truncate(20);
     found
 }
@@ -232,7 +241,10 @@ fn rejection(stage: u32, path: &str, what: &str, reason: &str) -> Rejection {
 
 // The path of a `file:` URL, percent-decoded; `None` for other schemes.
 fn local_path(url: &str) -> Option<PathBuf> {
-    let rest = url.strip_prefix("file:")?;
+    let (scheme, rest) = url.split_once(':')?;
+    if !scheme.eq_ignore_ascii_case("file") {
+        return None;
+    }
     let rest = rest.strip_prefix("//").unwrap_or(rest).as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());
     let mut at = 0;
