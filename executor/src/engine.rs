@@ -12,6 +12,7 @@ use ballista_executor::execution_engine::{ExecutionEngine, QueryStageExecutor};
 use cne_fragment::{FragmentError, HashJoinBudget, TaskCancellation};
 use cne_proto::v1::{ExchangeNode, Whole, exchange_node::Distribution};
 use cne_storage::{Committed, MapOutputId, ShuffleStore, TaskAttempt, WriterOptions};
+use cne_task::merge::sort_order;
 use cne_task::{ExchangeExec, TaskIdentity, TaskScope};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
@@ -19,12 +20,14 @@ use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coop::make_cooperative;
 use datafusion::physical_plan::metrics::MetricsSet;
+use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::prelude::SessionConfig;
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::cancel::Cancellable;
 use crate::distribute::Distributor;
+use crate::merge::MergeExec;
 use crate::reader::{inputs_read, replace_readers};
 use crate::{Totals, failure};
 
@@ -104,8 +107,8 @@ impl ExecutionEngine for Engine {
             stage_id: narrow(stage_id)?,
             partitions,
             passes_through,
+            body: in_order(&node, replace_readers(body, &self.store)?)?,
             node,
-            body: replace_readers(body, &self.store)?,
         }))
     }
 }
@@ -115,6 +118,17 @@ fn whole() -> ExchangeNode {
         num_buckets: 1,
         distribution: Some(Distribution::Whole(Whole {})),
     }
+}
+
+/// The rows of a sorted run are sorted here, in each task.
+fn in_order(node: &ExchangeNode, body: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    let Some(Distribution::SortedRun(order)) = &node.distribution else {
+        return Ok(body);
+    };
+    let order = sort_order(order, &body.schema())?;
+    Ok(Arc::new(
+        SortExec::new(order, body).with_preserve_partitioning(true),
+    ))
 }
 
 fn narrow(number: usize) -> Result<u32> {
@@ -152,7 +166,11 @@ impl Stage {
         let rows = self.body.execute(local, Arc::clone(&context))?;
         // Rows that are always there must not keep this loop from noticing an abort.
         let mut rows = Cancellable::wrap(make_cooperative(rows), cancel);
-        let mut distributor = Distributor::plan(&self.node, self.body.as_ref(), partition)?;
+        let merged = match self.body.downcast_ref::<MergeExec>() {
+            Some(merge) => Some(merge.rows().await?),
+            None => None,
+        };
+        let mut distributor = Distributor::plan(&self.node, self.body.as_ref(), partition, merged)?;
         let attempt = TaskAttempt {
             stage_attempt: task.stage_attempt,
             task_attempt: task.task_attempt,

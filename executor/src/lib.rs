@@ -12,6 +12,7 @@ pub mod engine;
 mod failure;
 pub mod flight;
 mod link;
+mod merge;
 pub mod options;
 pub mod process;
 mod reader;

@@ -4,30 +4,33 @@ use std::sync::Arc;
 
 use ballista_core::execution_plans::ShuffleReaderExec;
 use ballista_core::serde::protobuf;
-use cne_proto::v1::{CommitInput, MapOutputInput, commit_input::Input};
+use cne_proto::v1::{BucketRange, CommitInput, MapOutputInput, commit_input::Input};
 use cne_storage::{MapOutputId, ShuffleStore};
 use cne_task::TaskScope;
+use cne_task::merge::{SortedMergeExec, sorted_properties};
 use datafusion::common::Statistics;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use futures::StreamExt;
 
 use crate::cancel::Cancellable;
+use crate::merge::MergeExec;
 
 /// One bucket of the outputs of one stage.
 #[derive(Debug, Clone)]
 struct Source {
     bucket: u32,
     outputs: Vec<MapOutputId>,
-    /// Rows of all outputs together.
-    rows: u64,
+    /// Rows of all outputs together, where they are known.
+    rows: Option<u64>,
 }
 
 /// Reads committed map outputs, in ascending order of their map partitions, each once: a retry sees its input in the same order.
@@ -43,7 +46,7 @@ pub(crate) struct MapOutputsExec {
 }
 
 impl MapOutputsExec {
-    fn of(reader: &ShuffleReaderExec, store: &ShuffleStore) -> Result<Self> {
+    pub(crate) fn of(reader: &ShuffleReaderExec, store: &ShuffleStore) -> Result<Self> {
         let sources = reader.partition.iter().map(|locations| {
             let mut bucket = 0;
             let mut outputs = Vec::with_capacity(locations.len());
@@ -63,7 +66,7 @@ impl MapOutputsExec {
             }
             outputs.sort_unstable();
             outputs.dedup();
-            let rows = rows.values().sum();
+            let rows = Some(rows.values().sum());
             Ok(Source {
                 bucket,
                 outputs,
@@ -77,6 +80,57 @@ impl MapOutputsExec {
             broadcast: reader.broadcast,
             properties: Arc::clone(reader.properties()),
         })
+    }
+
+    /// Each map output as a partition of its own, in `ordering`.
+    pub(crate) fn runs(&self, ordering: &LexOrdering) -> Self {
+        let of = |source: &Source| {
+            let bucket = source.bucket;
+            let one = |output: &MapOutputId| Source {
+                bucket,
+                outputs: vec![output.clone()],
+                rows: None,
+            };
+            source.outputs.iter().map(one).collect::<Vec<_>>()
+        };
+        let sources: Vec<_> = self.sources.iter().flat_map(of).collect();
+        Self {
+            store: self.store.clone(),
+            properties: sorted_properties(self.schema(), ordering, sources.len()),
+            sources,
+            joined: false,
+            broadcast: false,
+        }
+    }
+
+    /// All partitions as one, one after the other.
+    pub(crate) fn joined(&self) -> Self {
+        let equivalence = EquivalenceProperties::new(self.schema());
+        let one = Partitioning::UnknownPartitioning(1);
+        Self {
+            store: self.store.clone(),
+            sources: self.sources.clone(),
+            joined: true,
+            broadcast: false,
+            properties: Arc::new(PlanProperties::new(
+                equivalence,
+                one,
+                EmissionType::Incremental,
+                Boundedness::Bounded,
+            )),
+        }
+    }
+
+    /// Where everything lies that is read, from the commit records.
+    pub(crate) async fn ranges(&self) -> Result<Vec<BucketRange>> {
+        let mut ranges = vec![];
+        for source in &self.sources {
+            for output in &source.outputs {
+                let stored = self.store.record(output).await?;
+                ranges.extend(stored.record.buckets.get(source.bucket as usize).cloned());
+            }
+        }
+        Ok(ranges)
     }
 }
 
@@ -109,6 +163,13 @@ pub(crate) fn replace_readers(
                 properties: Arc::clone(merge.properties()),
                 ..reader
             })
+        } else if let Some(merge) = node.downcast_ref::<SortedMergeExec>()
+            && let Some(reader) = merge.child().downcast_ref::<ShuffleReaderExec>()
+        {
+            Arc::new(MergeExec::new(
+                merge.ordering().clone(),
+                &MapOutputsExec::of(reader, store)?,
+            ))
         } else {
             return Ok(Transformed::no(node));
         };
@@ -200,11 +261,13 @@ impl ExecutionPlan for MapOutputsExec {
         _input_stats: &[Arc<Statistics>],
         args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
-        let rows: u64 = match args.partition() {
-            Some(partition) => self.sources_of(partition).iter().map(|source| source.rows).sum(),
-            None => self.sources.iter().map(|source| source.rows).sum(),
+        let sources = match args.partition() {
+            Some(partition) => self.sources_of(partition),
+            None => &self.sources,
         };
-        let rows = usize::try_from(rows).map_or(Precision::Absent, Precision::Exact);
+        let rows: Option<u64> = sources.iter().map(|source| source.rows).sum();
+        let rows = rows.and_then(|rows| usize::try_from(rows).ok());
+        let rows = rows.map_or(Precision::Absent, Precision::Exact);
         Ok(Arc::new(
             Statistics::new_unknown(&self.schema()).with_num_rows(rows),
         ))

@@ -15,6 +15,7 @@ use arrow_flight::{
     RenewFlightEndpointRequest, flight_service_client::FlightServiceClient,
 };
 use ballista_core::serde::protobuf::{ExecutionError, FailedTask, IoError, failed_task::FailedReason};
+use cne_proto::spark_expression::SortDirection::{Ascending, Descending};
 use cne_proto::v1::{ErrorDetail, QueryProgress, QueryState, ShuffleOrigin, TaskFailure};
 use cne_scheduler::{Handle, Options, error::ERROR_TRAILER, start};
 use cne_task::{failure, ticket::TicketKeys};
@@ -489,7 +490,24 @@ async fn every_kind_of_stage_and_edge_runs() {
         (vec![rows(5)], 5),
         (vec![rows(5), coalesce(2, 0)], 2),
         (vec![rows(2), coalesce(4, 0)], 2),
-        (vec![rows(3), block(&project, vec![range(0, 200)])], 1),
+        (
+            vec![
+                rows(3),
+                block(&sort(Ascending, scan()), vec![range(0, 200, Ascending, ENSURE)]),
+            ],
+            1,
+        ),
+        (
+            vec![rows(3), block(&project, vec![range(0, 4, Descending, NUM)])],
+            4,
+        ),
+        (
+            vec![
+                rows(3),
+                union(vec![range(0, 5, Ascending, NUM), range(0, 5, Ascending, ENSURE)]),
+            ],
+            6,
+        ),
         (vec![rows(3), block(&project, vec![round_robin(0, 7)])], 7),
         // Little input: one partition for one slot's worth of bytes.
         (vec![rows(3), block(&project, vec![hash(0, 200, ENSURE)])], 1),

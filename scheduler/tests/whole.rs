@@ -9,6 +9,7 @@ use arrow_flight::{
     FlightDescriptor, decode::FlightRecordBatchStream, flight_service_client::FlightServiceClient,
 };
 use cne_executor::Options as ExecutorOptions;
+use cne_proto::spark_expression::SortDirection::Descending;
 use cne_proto::v1::{QueryRequest, ShuffleOrigin};
 use cne_scheduler::{Handle, Options, start};
 use cne_settings::{ExecutorSettings, Invocation};
@@ -21,6 +22,7 @@ use tonic::transport::Channel;
 
 const KEY: &str = "test:000102030405060708090a0b0c0d0e0f";
 const NUM: ShuffleOrigin = ShuffleOrigin::RepartitionByNum;
+const ENSURE: ShuffleOrigin = ShuffleOrigin::EnsureRequirements;
 
 async fn connect(address: &str) -> FlightServiceClient<Channel> {
     let channel = Channel::from_shared(format!("http://{address}"))
@@ -148,6 +150,29 @@ async fn rows_come_back_right() {
         .flat_map(|n| vec![n; if n > 17 { 4 } else { 3 }])
         .collect();
     assert_eq!((found.len(), sorted(&found)), (10, expected));
+    // Sorted runs merged into one partition in order; by the user's number into four, of about the same size.
+    let descending: Vec<_> = (0..50).rev().collect();
+    let by = |n, origin| vec![range(0, n, Descending, origin)];
+    let ordered = request(vec![rows(5), block(&sort(Descending, scan()), by(200, ENSURE))]);
+    assert_eq!(longs(&handle, &ordered).await, [descending.clone()]);
+    let parts = longs(
+        &handle,
+        &request(vec![rows(5), block(&project(scan()), by(4, NUM))]),
+    )
+    .await;
+    assert_eq!(parts.concat(), descending);
+    assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [13, 12, 13, 12]);
+    let both = union(vec![
+        forward(0),
+        range(0, 200, Descending, ENSURE),
+        range(0, 3, Descending, NUM),
+    ]);
+    let parts = longs(&handle, &request(vec![rows(2), both])).await;
+    assert_eq!(
+        parts.iter().map(Vec::len).collect::<Vec<_>>(),
+        [10, 10, 20, 7, 7, 6]
+    );
+    assert_eq!(parts[2], descending[30..]);
     let nothing = longs(
         &handle,
         &request(vec![

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ballista_core::serde::BallistaPhysicalExtensionCodec;
 use cne_fragment::CometFragmentExec;
-use cne_proto::v1::{ExchangeNode, FragmentNode};
+use cne_proto::v1::{ExchangeNode, FragmentNode, SortedMergeNode};
 use datafusion::{
     error::{DataFusionError, Result},
     execution::TaskContext,
@@ -13,14 +13,15 @@ use datafusion::{
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
 use prost::Message;
 
-use crate::ExchangeExec;
+use crate::{ExchangeExec, SortedMergeExec};
 
 // Ballista's codec writes protobuf, whose first byte is a small field tag: these prefixes cannot be confused with it.
 const FRAGMENT: &[u8] = b"\xffCNE\x01F";
 const EXCHANGE: &[u8] = b"\xffCNE\x01X";
+const MERGE: &[u8] = b"\xffCNE\x01M";
 
-/// The physical codec of scheduler and executors: `CometFragmentExec` and [`ExchangeExec`] behind a prefix, everything else by Ballista's.
-/// Children are carried by datafusion-proto beside these bytes.
+/// The physical codec of scheduler and executors: `CometFragmentExec`, [`ExchangeExec`] and [`SortedMergeExec`] behind a prefix, everything else by
+/// Ballista's. Children are carried by datafusion-proto beside these bytes.
 #[derive(Debug, Default)]
 pub struct CometCodec {
     ballista: BallistaPhysicalExtensionCodec,
@@ -42,13 +43,11 @@ impl PhysicalExtensionCodec for CometCodec {
         }
         if let Some(body) = buf.strip_prefix(EXCHANGE) {
             let node = ExchangeNode::decode(body).map_err(external)?;
-            let [child] = inputs else {
-                return Err(DataFusionError::Plan(format!(
-                    "an exchange has one input, got {}",
-                    inputs.len()
-                )));
-            };
-            return Ok(Arc::new(ExchangeExec::new(node, Arc::clone(child))));
+            return Ok(Arc::new(ExchangeExec::new(node, only(inputs)?)));
+        }
+        if let Some(body) = buf.strip_prefix(MERGE) {
+            let node = SortedMergeNode::decode(body).map_err(external)?;
+            return Ok(Arc::new(SortedMergeExec::try_new(node, only(inputs)?)?));
         }
         self.ballista.try_decode(buf, inputs, context, converter)
     }
@@ -67,7 +66,21 @@ impl PhysicalExtensionCodec for CometCodec {
             buf.extend_from_slice(EXCHANGE);
             return exchange.node().encode(buf).map_err(external);
         }
+        if let Some(merge) = node.downcast_ref::<SortedMergeExec>() {
+            buf.extend_from_slice(MERGE);
+            return merge.node().encode(buf).map_err(external);
+        }
         self.ballista.try_encode(node, buf, converter)
+    }
+}
+
+fn only(inputs: &[Arc<dyn ExecutionPlan>]) -> Result<Arc<dyn ExecutionPlan>> {
+    match inputs {
+        [child] => Ok(Arc::clone(child)),
+        _ => Err(DataFusionError::Plan(format!(
+            "a node with one input got {}",
+            inputs.len()
+        ))),
     }
 }
 

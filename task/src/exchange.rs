@@ -55,6 +55,8 @@ impl DisplayAs for ExchangeExec {
             Some(Distribution::Partitioning(_)) => "partitioning",
             Some(Distribution::Coalesce(_)) => "coalesce",
             Some(Distribution::Whole(_)) => "whole",
+            Some(Distribution::SortedRun(_)) => "sorted run",
+            Some(Distribution::SortedParts(_)) => "sorted parts",
             None => "unset",
         };
         write!(f, "ExchangeExec: {kind}, buckets={}", self.node.num_buckets)

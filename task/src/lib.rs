@@ -5,12 +5,14 @@ pub mod codec;
 pub mod codes;
 pub mod exchange;
 pub mod failure;
+pub mod merge;
 pub mod options;
 pub mod scope;
 pub mod ticket;
 
 pub use codec::CometCodec;
 pub use exchange::ExchangeExec;
+pub use merge::SortedMergeExec;
 pub use options::{GRPC_MESSAGE_BYTES, QueryOptions, session_config};
 pub use scope::{TaskIdentity, TaskScope};
 

@@ -3,6 +3,7 @@
 mod engine;
 mod flight;
 mod service;
+mod sorted;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use cne_task::{ExchangeExec, session_config};
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning};
@@ -150,7 +152,23 @@ pub(super) async fn run(
     attempt: u32,
     plan: Plan,
 ) -> Result<Vec<ShuffleWritePartition>> {
-    let config = session_config();
+    let runtime = TaskContext::default().runtime_env();
+    run_in(runtime, engine, job, stage, partition, attempt, plan).await
+}
+
+/// The same with the memory and spill files of `runtime`.
+pub(super) async fn run_in(
+    runtime: Arc<RuntimeEnv>,
+    engine: &Engine,
+    job: &str,
+    stage: usize,
+    partition: usize,
+    attempt: u32,
+    plan: Plan,
+) -> Result<Vec<ShuffleWritePartition>> {
+    let mut config = session_config();
+    // Small pools of tests.
+    config.options_mut().execution.sort_spill_reservation_bytes = 64 << 10;
     let exec = engine.create_query_stage_exec(job.into(), stage, 0, vec![partition], plan, "", &config)?;
     let name = Some(format!("TID {job}/{stage}.0/{partition}.{attempt}"));
     let functions = TaskContext::default();
@@ -162,7 +180,7 @@ pub(super) async fn run(
         functions.higher_order_functions().clone(),
         functions.aggregate_functions().clone(),
         functions.window_functions().clone(),
-        functions.runtime_env(),
+        runtime,
     );
     exec.execute_query_stage(0, Arc::new(context)).await
 }

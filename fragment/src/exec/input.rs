@@ -12,10 +12,10 @@ use datafusion::physical_plan::{
 };
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::{leaf, properties};
+use super::{leaf, ordered, properties};
 
 /// One partition of a fragment's input, or all of them one after the other, as a plan with one partition. It hides the input from the
-/// rules that run inside a fragment.
+/// rules that run inside a fragment, all but the order of its rows.
 #[derive(Debug)]
 pub(crate) struct InputExec {
     input: Arc<dyn ExecutionPlan>,
@@ -26,7 +26,12 @@ pub(crate) struct InputExec {
 
 impl InputExec {
     pub(crate) fn new(input: Arc<dyn ExecutionPlan>, partition: Option<usize>) -> Self {
-        let properties = properties(input.schema(), 1);
+        let one = partition.is_some() || input.output_partitioning().partition_count() == 1;
+        let properties = match input.output_ordering().filter(|_| one) {
+            // What merges sorted runs says so, and a sort above has nothing to do.
+            Some(ordering) => ordered(input.schema(), ordering),
+            None => properties(input.schema(), 1),
+        };
         Self {
             input,
             partition,

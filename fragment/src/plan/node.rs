@@ -5,6 +5,7 @@ use cne_proto::spark_expression::DataType as SparkType;
 use cne_proto::spark_operator::operator::OpStruct;
 use cne_proto::spark_operator::{Expand, Filter, Limit, NativeScan, Projection, RangeScan, Sort};
 use datafusion::physical_expr::expressions::{CastExpr, Column};
+use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
@@ -12,7 +13,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::{Plan, Planner, column_name, rename};
 use crate::error::{Fail, Issue};
-use crate::exec::{ExpandExec, RangeExec};
+use crate::exec::{ExpandExec, InputExec, RangeExec};
 use crate::expr::order;
 use crate::scan::{check_scan, plan_scan};
 use crate::types::{self, same_values};
@@ -145,10 +146,18 @@ impl<'a> Planner<'a> {
     pub(super) fn sort(&mut self, sort: &Sort, child: Plan) -> Result<Plan, Fail> {
         let ordering = order(&mut self.exprs(&child.schema()), &sort.sort_orders)?;
         let fetch = sort.fetch.map(|fetch| number(fetch, "fetch")).transpose()?;
-        let sorted = SortExec::new(ordering, child).with_fetch(fetch);
+        let is_sorted = keeps_order_of_input(&child)
+            && child
+                .output_ordering()
+                .is_some_and(|found| found.starts_with(&ordering));
+        let sorted: Plan = match fetch {
+            None if is_sorted => child,
+            Some(fetch) if is_sorted => Arc::new(GlobalLimitExec::new(child, 0, Some(fetch))),
+            _ => Arc::new(SortExec::new(ordering, child).with_fetch(fetch)),
+        };
         match sort.skip.map(|skip| number(skip, "skip")).transpose()? {
-            None | Some(0) => Ok(Arc::new(sorted)),
-            Some(skip) => Ok(Arc::new(GlobalLimitExec::new(Arc::new(sorted), skip, None))),
+            None | Some(0) => Ok(sorted),
+            Some(skip) => Ok(Arc::new(GlobalLimitExec::new(sorted, skip, None))),
         }
     }
 
@@ -216,4 +225,12 @@ fn relabelled(from: &DataType, to: &DataType) -> bool {
         (D::Null, _) => true,
         _ => false,
     }
+}
+
+/// Whether rows come in the order of an input: what other operators say of their order is not relied on.
+fn keeps_order_of_input(plan: &Plan) -> bool {
+    if plan.is::<ProjectionExec>() || plan.is::<FilterExec>() {
+        return plan.children().into_iter().all(keeps_order_of_input);
+    }
+    plan.is::<InputExec>()
 }

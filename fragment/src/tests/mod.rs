@@ -7,3 +7,4 @@ mod joins;
 mod nodes;
 mod pushdown;
 mod rejections;
+mod sorted;

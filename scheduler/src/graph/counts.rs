@@ -118,7 +118,9 @@ pub(super) fn choose(request: &QueryRequest, sizing: &Sizing) -> Result<Counts, 
                         Distribution::of_shuffle(shuffle).map_err(|e| broken(index, request, e))?;
                     let root = groups.root(index);
                     match distribution {
-                        Distribution::Whole => groups.give(index, 1, "a single edge")?,
+                        Distribution::Whole | Distribution::Sorted(_) => {
+                            groups.give(index, 1, "a single edge")?;
+                        }
                         Distribution::Spread { wanted, .. } if keeps(shuffle.origin()) => {
                             groups.give(index, wanted.max(1), "the user's number")?;
                         }
@@ -206,7 +208,7 @@ fn range_slices(operator: &Operator) -> Vec<u32> {
 
 fn edge_partitions(shuffle: &Shuffle, bytes: u64, sizing: &Sizing) -> Result<u32, String> {
     Ok(match Distribution::of_shuffle(shuffle)? {
-        Distribution::Whole => 1,
+        Distribution::Whole | Distribution::Sorted(_) => 1,
         Distribution::Spread { wanted, .. } if keeps(shuffle.origin()) => wanted,
         Distribution::Spread { wanted, .. } => by_size(bytes, wanted, sizing),
     })

@@ -29,10 +29,15 @@ pub(super) fn of_stages(request: &QueryRequest, counts: &Counts) -> Vec<usize> {
 
 /// Equal for exchanges that distribute equal rows equally.
 pub(super) fn of_exchange(node: &ExchangeNode) -> Vec<u8> {
-    let Some(exchange_node::Distribution::Partitioning(bytes)) = &node.distribution else {
-        return node.encode_to_vec();
+    use exchange_node::Distribution as D;
+    let (kind, bytes) = match &node.distribution {
+        Some(D::Partitioning(bytes)) => (1, bytes),
+        Some(D::SortedRun(bytes)) => (2, bytes),
+        Some(D::SortedParts(bytes)) => (3, bytes),
+        Some(D::Whole(_) | D::Coalesce(_)) | None => return node.encode_to_vec(),
     };
     let mut key = Key::default();
+    key.number(kind);
     key.number(u64::from(node.num_buckets));
     key.message(bytes, PARTITIONING);
     key.0

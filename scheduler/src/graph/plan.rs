@@ -13,11 +13,11 @@ use cne_fragment::{CometFragmentExec, descriptor::descriptor_plan};
 use cne_proto::{
     spark_operator::{NativeScan, Operator, SparkFilePartition, operator::OpStruct},
     v1::{
-        Block, ExchangeNode, FragmentNode, PartitionPayload, QueryRequest, StageInput, stage::Kind,
-        stage_input::Exchange,
+        Block, ExchangeNode, FragmentNode, PartitionPayload, QueryRequest, SortedMergeNode, StageInput,
+        stage::Kind, stage_input::Exchange,
     },
 };
-use cne_task::{ExchangeExec, codes, session_config};
+use cne_task::{ExchangeExec, SortedMergeExec, codes, session_config};
 use datafusion::{
     arrow::datatypes::SchemaRef,
     datasource::memory::MemorySourceConfig,
@@ -34,7 +34,7 @@ use super::{
     blocks::Validated,
     broken,
     counts::Counts,
-    exchange::{self, Distribution},
+    exchange::{self, Distribution, Route},
     identity,
 };
 use crate::error::Failure;
@@ -238,20 +238,48 @@ impl Builder<'_> {
                 let broken_edge = |e| broken(consumer, self.request, e);
                 let distribution = Distribution::of_shuffle(shuffle).map_err(broken_edge)?;
                 let buckets = self.counts.of_edge(consumer, at);
-                self.exchange(producer, distribution.node(buckets))
+                // Ballista cuts below a union whatever it cannot leave out for the tasks of other branches.
+                let in_union = matches!(self.request.stages[consumer].kind, Some(Kind::Union(_)));
+                match distribution.route(buckets, in_union) {
+                    Route::Direct(node) => self.exchange(producer, node),
+                    Route::Sorted(order, None) => self.sorted(producer, order),
+                    Route::Sorted(order, Some(parts)) => {
+                        self.exchanged(producer, parts, |builder| builder.sorted(producer, order))
+                    }
+                }
             }
             None => Err(broken(consumer, self.request, "an input has no kind of edge")),
         }
     }
 
+    /// One partition with all rows of a stage in order: each of its tasks sorts its own, whoever reads merges.
+    fn sorted(&mut self, producer: usize, order: Bytes) -> Result<Plan, Failure> {
+        let runs = self.exchange(producer, exchange::sorted_run(order.clone()))?;
+        let node = SortedMergeNode {
+            partitioning: order.to_vec(),
+        };
+        let merge = SortedMergeExec::try_new(node, runs).map_err(|e| self.failed(producer, &e))?;
+        Ok(Arc::new(merge))
+    }
+
     fn exchange(&mut self, producer: usize, node: ExchangeNode) -> Result<Plan, Failure> {
+        self.exchanged(producer, node, |builder| builder.stage(producer))
+    }
+
+    /// Distributes what `rows` makes of a stage by `node`; when that was planned before, its output is read again.
+    fn exchanged(
+        &mut self,
+        producer: usize,
+        node: ExchangeNode,
+        rows: impl FnOnce(&mut Self) -> Result<Plan, Failure>,
+    ) -> Result<Plan, Failure> {
         let buckets = node.num_buckets as usize;
         let key = (self.identity[producer], identity::of_exchange(&node));
         if let Some((stage, schema)) = self.planned.get(&key) {
             let reader = UnresolvedShuffleExec::new(*stage, SchemaRef::clone(schema), label(schema, buckets));
             return Ok(Arc::new(reader));
         }
-        let body = self.stage(producer)?;
+        let body = rows(self)?;
         let schema = body.schema();
         self.stages += 1;
         self.planned.insert(key, (self.stages, SchemaRef::clone(&schema)));

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use cne_proto::{
     spark_expression::{
-        BinaryExpr, BoundReference, DataType as SparkType, Expr, Literal, SortOrder, data_type::DataTypeId,
-        expr::ExprStruct, literal,
+        BinaryExpr, BoundReference, DataType as SparkType, Expr, Literal, SortDirection, SortOrder,
+        data_type::DataTypeId, expr::ExprStruct, literal,
     },
     spark_operator::{
-        Filter, HashJoin, NativeScan, NativeScanCommon, Operator, Projection, Scan, operator::OpStruct,
+        Filter, HashJoin, NativeScan, NativeScanCommon, Operator, Projection, Scan, Sort, operator::OpStruct,
     },
     spark_partitioning::{
         HashPartition, Partitioning, RangePartition, RoundRobinPartition, SinglePartition,
@@ -280,25 +280,39 @@ pub fn single(producer: u32) -> StageInput {
     )
 }
 
-pub fn range(producer: u32, num_partitions: i32) -> StageInput {
+/// By the only column.
+fn order(direction: SortDirection) -> Expr {
     let order = SortOrder {
         child: Some(Box::new(column(0))),
+        direction: direction.into(),
         ..Default::default()
     };
-    let key = Expr {
+    Expr {
         expr_struct: Some(ExprStruct::SortOrder(Box::new(order))),
         ..Default::default()
-    };
+    }
+}
+
+pub fn range(
+    producer: u32,
+    num_partitions: i32,
+    direction: SortDirection,
+    origin: ShuffleOrigin,
+) -> StageInput {
     let partition = RangePartition {
-        sort_orders: vec![key],
+        sort_orders: vec![order(direction)],
         num_partitions,
         boundary_rows: vec![],
     };
-    shuffle(
-        producer,
-        PartitioningStruct::RangePartition(partition),
-        ShuffleOrigin::EnsureRequirements,
-    )
+    shuffle(producer, PartitioningStruct::RangePartition(partition), origin)
+}
+
+pub fn sort(direction: SortDirection, child: Operator) -> Operator {
+    let sort = Sort {
+        sort_orders: vec![order(direction)],
+        ..Default::default()
+    };
+    operator(OpStruct::Sort(sort), vec![child])
 }
 
 pub fn round_robin(producer: u32, num_partitions: i32) -> StageInput {
