@@ -78,11 +78,14 @@ fn options(settings: &SchedulerSettings) -> Result<Options, Failed> {
             ..Limits::default()
         },
         max_stages: settings.max_stages,
+        max_queries: settings.max_queries,
         file_roots: Some(settings.file_roots.iter().map(PathBuf::from).collect()),
         query_deadline: settings.query_deadline,
         executor_wait: settings.executor_wait,
         executor_timeout: settings.executor_timeout,
         poll_wait: settings.poll_wait,
+        client_timeout: settings.client_timeout,
+        stuck_timeout: settings.stuck_timeout,
         results_lease: settings.results_lease,
         target_partition_bytes: settings.target_partition_bytes.bytes(),
         ..Options::local(keys)

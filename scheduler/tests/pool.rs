@@ -401,6 +401,30 @@ async fn every_wait_has_an_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_query_that_cannot_move_is_failed_and_one_that_waits_for_its_turn_is_not() {
+    let mut short = options();
+    short.stuck_timeout = Duration::from_millis(700);
+    short.max_queries = 3;
+    let cluster = cluster(short).await;
+    let any = || request(vec![rows(1), block(&scan(), vec![forward(0)])]);
+    // It is there, and has no slot for any task.
+    let _useless = cluster.executor(0, takes(1)).await;
+    let stuck = detail(&cluster.run(&any()).await.unwrap_err());
+    assert_eq!((stuck.code.as_str(), stuck.retryable), ("CNE-3005", true));
+    let executor = cluster.executor(1, takes(1800)).await;
+    let (first, second) = (any(), any());
+    let (first, second) = tokio::join!(cluster.run(&first), cluster.run(&second));
+    assert_eq!(
+        (first.unwrap().endpoint.len(), second.unwrap().endpoint.len()),
+        (1, 1)
+    );
+    assert_eq!(executor.started.lock().len(), 2);
+    // Results count as long as they are kept.
+    let busy = detail(&cluster.run(&any()).await.unwrap_err());
+    assert_eq!((busy.code.as_str(), busy.retryable), ("CNE-1016", true));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scheduler_that_stops_tells_who_waits() {
     // Long enough for the call to be under way when the scheduler stops.
     let mut long = options();

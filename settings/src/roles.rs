@@ -29,6 +29,8 @@ settings! {
         pub max_request_depth: usize = "CNE_MAX_REQUEST_DEPTH" default "2000";
         /// Most stages in one query.
         pub max_stages: usize = "CNE_MAX_STAGES" default "1000";
+        /// Most queries that are kept at one time, those counted whose results are still leased; a further one is refused and may be sent again.
+        pub max_queries: usize = "CNE_MAX_QUERIES" default "1000";
         /// Longest time that a query may take, from its acceptance to its last result partition. A driver can ask for less.
         pub query_deadline: Duration = "CNE_QUERY_DEADLINE" default "1h";
         /// How long a query waits while no executor is there; then it fails.
@@ -37,6 +39,10 @@ settings! {
         pub executor_timeout: Duration = "CNE_EXECUTOR_TIMEOUT" default "4s";
         /// Longest time that one poll of a driver is held until there is news.
         pub poll_wait: Duration = "CNE_POLL_WAIT" default "5s";
+        /// A running query is cancelled when no client has asked for it for this long. Longer than CNE_POLL_WAIT.
+        pub client_timeout: Duration = "CNE_CLIENT_TIMEOUT" default "30s";
+        /// A query is failed when no task of any query has run for this long although executors are there.
+        pub stuck_timeout: Duration = "CNE_STUCK_TIMEOUT" default "60s";
         /// Bytes of input that one task should get where the scheduler chooses the number of shuffle partitions.
         pub target_partition_bytes: ByteSize = "CNE_TARGET_PARTITION_BYTES" default "64MiB";
         /// What is logged: error, warn, info, debug or trace, also per module (`info,cne_scheduler=debug`).
