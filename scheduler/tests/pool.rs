@@ -425,6 +425,35 @@ async fn a_query_that_cannot_move_is_failed_and_one_that_waits_for_its_turn_is_n
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_draining_executor_finishes_its_tasks_and_serves_no_further_result() {
+    let mut short = options();
+    short.executor_wait = Duration::from_millis(500);
+    let cluster = cluster(short).await;
+    let leaving = cluster.executor(1, takes(1500)).await;
+    let request = request(vec![rows(1), block(&scan(), vec![forward(0)])]);
+    let drained = async {
+        while leaving.started.lock().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        leaving.drain().await;
+        // Nobody else is there for longer than a query waits, but its task runs.
+        tokio::time::sleep(Duration::from_millis(1000)).await;
+        cluster.executor(1, takes(1)).await
+    };
+    let (info, successor) = tokio::join!(cluster.run(&request), drained);
+    let executors = cluster.handle.pool.executors().await;
+    assert_eq!(
+        executors.iter().map(|e| &e.id).collect::<Vec<_>>(),
+        [&successor.id]
+    );
+    assert_eq!(info.unwrap().endpoint[0].location.len(), 1);
+    assert_eq!(
+        (leaving.finished.lock().len(), successor.started.lock().len()),
+        (1, 0)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scheduler_that_stops_tells_who_waits() {
     // Long enough for the call to be under way when the scheduler stops.
     let mut long = options();

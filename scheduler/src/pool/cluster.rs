@@ -9,7 +9,7 @@ use ballista_core::{
     JobId,
     error::Result,
     serde::{
-        protobuf::ExecutorHeartbeat,
+        protobuf::{ExecutorHeartbeat, executor_status::Status as State},
         scheduler::{ExecutorData, ExecutorMetadata, ExecutorSpecification},
     },
 };
@@ -24,6 +24,24 @@ use cne_task::OBJECT_STORE_EXECUTOR_ID;
 #[derive(Default)]
 pub struct PoolCluster {
     inner: InMemoryClusterState,
+}
+
+impl PoolCluster {
+    /// Registered executors that have said that they are about to stop.
+    pub fn leaving(&self) -> HashSet<String> {
+        let leaves = |heartbeat: &ExecutorHeartbeat| {
+            let status = heartbeat
+                .status
+                .as_ref()
+                .and_then(|status| status.status.as_ref());
+            matches!(status, Some(State::Terminating(_) | State::Dead(_)))
+        };
+        let heartbeats = self.inner.executor_heartbeats().into_iter();
+        heartbeats
+            .filter(|(_, heartbeat)| leaves(heartbeat))
+            .map(|(id, _)| id)
+            .collect()
+    }
 }
 
 fn object_store_executor() -> ExecutorMetadata {

@@ -162,9 +162,13 @@ impl Pool {
             .clean_up_job_data(job.clone());
     }
 
-    /// Executors that are registered now, the pseudo executor left out.
+    /// Executors that are registered now, the pseudo executor and those left out that are leaving: they get no further task, and their
+    /// results are served by the others.
     pub async fn executors(&self) -> Vec<ExecutorInfo> {
-        let mut executors: Vec<_> = (self.cluster.registered_executor_metadata().await.into_iter())
+        let leaving = self.cluster.leaving();
+        let registered = self.cluster.registered_executor_metadata().await.into_iter();
+        let mut executors: Vec<_> = registered
+            .filter(|m| !leaving.contains(&m.id))
             .map(|m| ExecutorInfo {
                 flight: format!("{}:{}", m.host, m.port),
                 slots: m.specification.vcores,

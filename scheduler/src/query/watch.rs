@@ -75,7 +75,9 @@ impl Watch {
             return Some(Failure::new(codes::CLIENT_GONE, text));
         }
         let executors = self.shared.pool.executors().await.len();
-        if executors == 0 {
+        let running = self.shared.pool.tasks_running().await;
+        // One that is leaving may still be at its last tasks.
+        if executors == 0 && running == 0 {
             self.idle_since = None;
             let since = *self.no_executor_since.get_or_insert_with(Instant::now);
             let text = format!("the pool had no executor for {:?}", options.executor_wait);
@@ -84,7 +86,7 @@ impl Watch {
         }
         self.no_executor_since = None;
         // With work running anywhere in the pool this query may only be waiting for its turn.
-        if self.job.is_none() || self.shared.pool.tasks_running().await > 0 {
+        if self.job.is_none() || running > 0 {
             self.idle_since = None;
             return None;
         }

@@ -49,6 +49,8 @@ pub struct Fake {
     /// Tasks that run now, and the most that ever ran.
     pub running: Arc<Mutex<(usize, usize)>>,
     dead: Arc<AtomicBool>,
+    draining: Arc<AtomicBool>,
+    registration: Arc<ExecutorRegistration>,
     behaviour: Behaviour,
     scheduler: SchedulerGrpcClient<Channel>,
 }
@@ -63,26 +65,9 @@ impl Fake {
             .connect()
             .await
             .unwrap();
-        let fake = Self {
-            id: uuid::Uuid::new_v4().to_string(),
-            started: Arc::default(),
-            finished: Arc::default(),
-            cancelled: Arc::default(),
-            removed: Arc::default(),
-            running: Arc::default(),
-            dead: Arc::default(),
-            behaviour,
-            scheduler: SchedulerGrpcClient::new(channel),
-        };
-        let service = ExecutorGrpcServer::new(fake.clone());
-        let incoming = tonic::transport::server::TcpIncoming::from(listener);
-        tokio::spawn(
-            tonic::transport::Server::builder()
-                .add_service(service)
-                .serve_with_incoming(incoming),
-        );
+        let id = uuid::Uuid::new_v4().to_string();
         let registration = ExecutorRegistration {
-            id: fake.id.clone(),
+            id: id.clone(),
             host: Some("127.0.0.1".into()),
             port: 1,
             grpc_port: port,
@@ -94,32 +79,60 @@ impl Fake {
             os_info: Some(ExecutorOperatingSystemSpecification::default()),
             ballista_protocol_version: BALLISTA_PROTOCOL_VERSION,
         };
-        let metadata = Some(registration);
+        let fake = Self {
+            id,
+            started: Arc::default(),
+            finished: Arc::default(),
+            cancelled: Arc::default(),
+            removed: Arc::default(),
+            running: Arc::default(),
+            dead: Arc::default(),
+            draining: Arc::default(),
+            registration: Arc::new(registration),
+            behaviour,
+            scheduler: SchedulerGrpcClient::new(channel),
+        };
+        let service = ExecutorGrpcServer::new(fake.clone());
+        let incoming = tonic::transport::server::TcpIncoming::from(listener);
+        tokio::spawn(
+            tonic::transport::Server::builder()
+                .add_service(service)
+                .serve_with_incoming(incoming),
+        );
+        let metadata = Some(ExecutorRegistration::clone(&fake.registration));
         fake.scheduler
             .clone()
-            .register_executor(RegisterExecutorParams {
-                metadata: metadata.clone(),
-            })
+            .register_executor(RegisterExecutorParams { metadata })
             .await
             .unwrap();
         let beating = fake.clone();
         tokio::spawn(async move {
             while !beating.dead.load(Ordering::SeqCst) {
-                let status = Some(ExecutorStatus {
-                    status: Some(executor_status::Status::Active(String::new())),
-                });
-                let (executor_id, metadata) = (beating.id.clone(), metadata.clone());
-                let beat = HeartBeatParams {
-                    executor_id,
-                    metrics: vec![],
-                    status,
-                    metadata,
-                };
-                let _ = beating.scheduler.clone().heart_beat_from_executor(beat).await;
+                beating.beat().await;
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }
         });
         fake
+    }
+
+    async fn beat(&self) {
+        let state = match self.draining.load(Ordering::SeqCst) {
+            true => executor_status::Status::Terminating(String::new()),
+            false => executor_status::Status::Active(String::new()),
+        };
+        let beat = HeartBeatParams {
+            executor_id: self.id.clone(),
+            metrics: vec![],
+            status: Some(ExecutorStatus { status: Some(state) }),
+            metadata: Some(ExecutorRegistration::clone(&self.registration)),
+        };
+        let _ = self.scheduler.clone().heart_beat_from_executor(beat).await;
+    }
+
+    /// As after SIGTERM: what runs is finished, nothing more is asked for.
+    pub async fn drain(&self) {
+        self.draining.store(true, Ordering::SeqCst);
+        self.beat().await;
     }
 
     /// As `kill -9`: no heartbeat, no status, and launches fail.
