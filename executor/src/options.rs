@@ -16,8 +16,8 @@ pub struct Options {
     pub grpc_host: IpAddr,
     /// Port of the task service.
     pub grpc_port: u16,
-    /// Name or address under which the others reach this executor.
-    pub host: String,
+    /// Name or address under which the others reach this executor; `None`: the address that the scheduler sees.
+    pub host: Option<String>,
     /// The scheduler's address for executors.
     pub scheduler_host: String,
     /// Its port.
@@ -53,6 +53,15 @@ pub enum OptionsError {
     Address(String),
 }
 
+/// The host that was given, or the one that is listened on when it is one.
+fn advertised(settings: &ExecutorSettings) -> Option<String> {
+    let listened = &settings.flight_address.host;
+    let bare = listened.trim_matches(['[', ']']);
+    let everywhere = bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified());
+    let own = (!everywhere).then(|| listened.clone());
+    settings.host.clone().or(own)
+}
+
 impl Options {
     /// Takes the options from the settings.
     ///
@@ -68,7 +77,7 @@ impl Options {
                 .parse()
                 .map_err(|_| OptionsError::Address(settings.grpc_address.to_string()))?,
             grpc_port: settings.grpc_address.port,
-            host: settings.host.clone(),
+            host: advertised(settings),
             scheduler_host: settings.scheduler_address.host.clone(),
             scheduler_port: settings.scheduler_address.port,
             pool_name: settings.pool_name.clone(),

@@ -103,7 +103,7 @@ pub async fn run(options: Options, drain: CancellationToken) -> Result<(), Execu
         source,
     })?;
     tracing::info!(
-        executor = %executor_id, flight = %format!("{}:{flight_port}", options.host), tasks = %format!("{}:{grpc_port}", options.host),
+        executor = %executor_id, host = options.host.as_deref().unwrap_or("as the scheduler sees it"), flight_port, grpc_port,
         scheduler = %address, slots = options.task_slots, memory = options.memory_bytes, storage = %options.storage_url, "executor started"
     );
 
@@ -175,7 +175,7 @@ fn registration(options: &Options, id: &str, flight_port: u16, grpc_port: u16) -
     let slots = Resource::Vcores(u32::try_from(options.task_slots).unwrap_or(u32::MAX));
     ExecutorRegistration {
         id: id.to_string(),
-        host: Some(options.host.clone()),
+        host: options.host.clone(),
         port: u32::from(flight_port),
         grpc_port: u32::from(grpc_port),
         specification: Some(ExecutorSpecification {

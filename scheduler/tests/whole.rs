@@ -38,17 +38,22 @@ fn executor(
     directory: &Path,
     name: &str,
     drain: CancellationToken,
+    more: &[(&'static str, &str)],
 ) -> tokio::task::JoinHandle<()> {
     let storage = directory.join("store");
     std::fs::create_dir_all(&storage).unwrap();
-    let settings = [
+    let mut settings = vec![
         ("CNE_TICKET_KEY", KEY.to_owned()),
         ("CNE_STORAGE_URL", format!("file://{}", storage.display())),
-        ("CNE_SCHEDULER_ADDRESS", handle.executor_address.to_string()),
+        (
+            "CNE_SCHEDULER_ADDRESS",
+            format!("127.0.0.1:{}", handle.executor_address.port()),
+        ),
         ("CNE_WORK_DIR", directory.join(name).display().to_string()),
         ("CNE_TASK_SLOTS", "2".to_owned()),
         ("CNE_MEMORY_BYTES", "256MiB".to_owned()),
     ];
+    settings.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
     let Invocation::Run(settings) = ExecutorSettings::from_args_and_env([""; 0], settings).unwrap() else {
         panic!()
     };
@@ -100,8 +105,8 @@ async fn rows_come_back_right() {
         .await
         .unwrap();
     let stop = CancellationToken::new();
-    let first = executor(&handle, directory.path(), "a", stop.clone());
-    let second = executor(&handle, directory.path(), "b", stop.clone());
+    let first = executor(&handle, directory.path(), "a", stop.clone(), &[]);
+    let second = executor(&handle, directory.path(), "b", stop.clone(), &[]);
     while handle.pool.executors().await.len() < 2 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -189,6 +194,57 @@ async fn rows_come_back_right() {
     })
     .await
     .unwrap();
+    drain.cancel();
+    handle.stopped().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_listens_everywhere_is_reached_by_its_advertised_host() {
+    let directory = tempfile::tempdir().unwrap();
+    let drain = CancellationToken::new();
+    let everywhere = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
+    let options = Options {
+        flight_address: everywhere,
+        executor_address: everywhere,
+        ..Options::local(TicketKeys::parse(KEY).unwrap())
+    };
+    let handle = start(options, drain.clone()).await.unwrap();
+    let stop = CancellationToken::new();
+    let listens = [
+        ("CNE_EXECUTOR_FLIGHT_ADDRESS", "0.0.0.0:0"),
+        ("CNE_EXECUTOR_GRPC_ADDRESS", "0.0.0.0:0"),
+        ("CNE_ALLOW_PLAINTEXT", "true"),
+    ];
+    let named = [&listens[..], &[("CNE_HOST", "localhost")]].concat();
+    let running = [
+        executor(&handle, directory.path(), "a", stop.clone(), &named),
+        // Known by where it comes from.
+        executor(&handle, directory.path(), "b", stop.clone(), &listens),
+    ];
+    while handle.pool.executors().await.len() < 2 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let executors = handle.pool.executors().await;
+    let mut hosts: Vec<_> = executors
+        .iter()
+        .map(|e| e.flight.rsplit_once(':').unwrap().0)
+        .collect();
+    hosts.sort_unstable();
+    assert_eq!(hosts, ["127.0.0.1", "localhost"]);
+    // Tasks are launched on both, and rows are fetched from both.
+    let rows = longs(
+        &handle,
+        &request(vec![rows(8), block(&project(scan()), vec![hash(0, 4, NUM)])]),
+    )
+    .await;
+    assert_eq!((rows.len(), sorted(&rows)), (4, (0..80).collect()));
+    stop.cancel();
+    for executor in running {
+        tokio::time::timeout(Duration::from_secs(20), executor)
+            .await
+            .unwrap()
+            .unwrap();
+    }
     drain.cancel();
     handle.stopped().await.unwrap();
 }

@@ -64,8 +64,8 @@ settings! {
         pub grpc_address: Address = "CNE_EXECUTOR_GRPC_ADDRESS" default "127.0.0.1:0";
         /// The scheduler's address for executors.
         pub scheduler_address: Address = "CNE_SCHEDULER_ADDRESS" default "127.0.0.1:50051";
-        /// Host name or IP address under which the scheduler and drivers reach this executor.
-        pub host: String = "CNE_HOST" default "127.0.0.1";
+        /// Host name or IP address under which the scheduler and drivers reach this executor. By default the host of CNE_EXECUTOR_FLIGHT_ADDRESS; where that is every interface (0.0.0.0), the address from which the executor reaches the scheduler.
+        pub host: Option<String> = "CNE_HOST";
         /// Whether addresses that are not loopback are allowed although traffic is not encrypted.
         pub allow_plaintext: bool = "CNE_ALLOW_PLAINTEXT" default "false";
         /// Name of the pool. A result ticket is valid in the pool that issued it only.
@@ -94,7 +94,10 @@ settings! {
         plaintext("CNE_EXECUTOR_FLIGHT_ADDRESS", &self.flight_address.host, self.allow_plaintext)?;
         plaintext("CNE_EXECUTOR_GRPC_ADDRESS", &self.grpc_address.host, self.allow_plaintext)?;
         plaintext("CNE_SCHEDULER_ADDRESS", &self.scheduler_address.host, self.allow_plaintext)?;
-        plaintext("CNE_HOST", &self.host, self.allow_plaintext)
+        match &self.host {
+            Some(host) => plaintext("CNE_HOST", host, self.allow_plaintext),
+            None => Ok(()),
+        }
     }
 }
 

@@ -34,7 +34,7 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
         flight_port: 0,
         grpc_host: [127, 0, 0, 1].into(),
         grpc_port: 0,
-        host: "127.0.0.1".into(),
+        host: Some("127.0.0.1".into()),
         scheduler_host: "127.0.0.1".into(),
         scheduler_port: 1,
         pool_name: "pool".into(),

@@ -4,6 +4,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    net::{IpAddr, SocketAddr},
     sync::Arc,
 };
 
@@ -151,6 +152,14 @@ impl Gateway {
     }
 }
 
+// As part of a URL.
+fn host_of(peer: SocketAddr) -> String {
+    match peer.ip().to_canonical() {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+    }
+}
+
 fn internal(error: impl std::fmt::Display) -> Status {
     Status::internal(error.to_string())
 }
@@ -169,7 +178,7 @@ impl SchedulerGrpc for Gateway {
         &self,
         request: Request<RegisterExecutorParams>,
     ) -> Result<Response<RegisterExecutorResult>, Status> {
-        let peer = request.remote_addr().map(|peer| peer.ip().to_string());
+        let peer = request.remote_addr().map(host_of);
         let metadata = request
             .into_inner()
             .metadata
@@ -182,7 +191,7 @@ impl SchedulerGrpc for Gateway {
         &self,
         request: Request<HeartBeatParams>,
     ) -> Result<Response<HeartBeatResult>, Status> {
-        let peer = request.remote_addr().map(|peer| peer.ip().to_string());
+        let peer = request.remote_addr().map(host_of);
         let metadata = request.get_ref().metadata.clone();
         let metadata =
             metadata.ok_or_else(|| Status::failed_precondition("the heartbeat lacks the registration"))?;
