@@ -453,6 +453,81 @@ async fn a_draining_executor_finishes_its_tasks_and_serves_no_further_result() {
     );
 }
 
+/// Loses an output of stage 1 for as often as told; the tasks of stage 2 notice.
+fn loses(times: usize) -> Behaviour {
+    let left = Arc::new(std::sync::atomic::AtomicUsize::new(times));
+    Arc::new(move |stage, partition| {
+        use std::sync::atomic::Ordering::SeqCst;
+        let lost = stage == 2
+            && partition == 1
+            && left
+                .fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1))
+                .is_ok();
+        if !lost {
+            return Ok(Duration::from_millis(5));
+        }
+        let failure = TaskFailure {
+            code: "CNE-2008".into(),
+            message: "output of job j, stage 1, map partition 0 is not in the store".into(),
+            retryable: true,
+            ..Default::default()
+        };
+        Err(FailedTask {
+            error: format!("Task failed: {:?}", failure::encode(&failure)),
+            retryable: false,
+            count_to_failures: false,
+            failed_reason: Some(FailedReason::ExecutionError(ExecutionError {})),
+        })
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_output_starts_the_query_again_unseen() {
+    let cluster = cluster(options()).await;
+    let query = || request(vec![rows(3), block(&project(scan()), vec![hash(0, 2, NUM)])]);
+    let executor = cluster.executor(2, loses(3)).await;
+    let info = cluster.run(&query()).await.unwrap();
+    assert_eq!(
+        (info.endpoint.len(), progress(&info).state()),
+        (2, QueryState::Succeeded)
+    );
+    // All of it, each time: maps read before may have been made from what is lost now.
+    let maps = executor.started.lock().iter().filter(|task| task.0 == 1).count();
+    assert_eq!(maps, 4 * 3);
+    // The rows are those of the last job, and the others' are removed.
+    let ticket = &info.endpoint[0].ticket.as_ref().unwrap().ticket;
+    let last = options().ticket_keys.verify(ticket, "default", 1).unwrap().job_id;
+    let begun = Instant::now();
+    loop {
+        let removed: std::collections::HashSet<_> = executor.removed.lock().iter().cloned().collect();
+        assert!(!removed.contains(&last));
+        if removed.len() == 3 {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(5), "{removed:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // Its slots are free again.
+    *executor.running.lock() = (0, 0);
+    let many = request(vec![rows(6), block(&scan(), vec![forward(0)])]);
+    assert_eq!(cluster.run(&many).await.unwrap().endpoint.len(), 6);
+    assert_eq!(executor.running.lock().1, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn outputs_that_are_lost_every_time_fail_the_query() {
+    let cluster = cluster(options()).await;
+    let executor = cluster.executor(2, loses(usize::MAX)).await;
+    let query = request(vec![rows(3), block(&project(scan()), vec![hash(0, 2, NUM)])]);
+    let lost = detail(&cluster.run(&query).await.unwrap_err());
+    assert_eq!(
+        (lost.code.as_str(), lost.retryable, lost.query_id),
+        ("CNE-2008", true, query.query_id)
+    );
+    let maps = executor.started.lock().iter().filter(|task| task.0 == 1).count();
+    assert_eq!(maps, 4 * 3);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scheduler_that_stops_tells_who_waits() {
     // Long enough for the call to be under way when the scheduler stops.

@@ -248,3 +248,80 @@ async fn who_listens_everywhere_is_reached_by_its_advertised_host() {
     drain.cancel();
     handle.stopped().await.unwrap();
 }
+
+/// Files below `directory` whose name starts with `prefix`, as (job, path).
+fn stored(directory: &Path, prefix: &str) -> Vec<(String, std::path::PathBuf)> {
+    let mut found = vec![];
+    let mut open = vec![directory.to_path_buf()];
+    while let Some(next) = open.pop() {
+        // Other threads write and remove at the same time.
+        let Ok(entries) = std::fs::read_dir(&next) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if path.is_dir() {
+                open.push(path);
+            } else if name.starts_with(prefix) && !name.contains('#') {
+                // {fan-out}/{job}/{stage}/{map partition}/{name}
+                let job = path.ancestors().nth(3).unwrap().file_name().unwrap();
+                found.push((job.to_string_lossy().into_owned(), path));
+            }
+        }
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stored_output_that_is_lost_in_the_middle_is_made_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let drain = CancellationToken::new();
+    let handle = start(Options::local(TicketKeys::parse(KEY).unwrap()), drain.clone())
+        .await
+        .unwrap();
+    let stop = CancellationToken::new();
+    let running = executor(&handle, directory.path(), "a", stop.clone(), &[]);
+    while handle.pool.executors().await.is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let store = directory.path().join("store");
+    // As soon as there is one, while the other map tasks still run.
+    let losing = tokio::task::spawn_blocking({
+        let store = store.clone();
+        move || {
+            let begun = std::time::Instant::now();
+            while begun.elapsed() < Duration::from_secs(20) {
+                let committed = stored(&store, "commit");
+                let data = stored(&store, "data-");
+                let whole = |data: &&(String, std::path::PathBuf)| {
+                    committed
+                        .iter()
+                        .any(|(_, commit)| commit.parent() == data.1.parent())
+                };
+                if let Some((job, path)) = data.iter().find(whole) {
+                    std::fs::remove_file(path).unwrap();
+                    return job.clone();
+                }
+            }
+            String::new()
+        }
+    });
+    let query = request(vec![rows(100), block(&project(scan()), vec![hash(0, 4, NUM)])]);
+    let rows = longs(&handle, &query).await;
+    assert_eq!((rows.len(), sorted(&rows)), (4, (0..1000).collect()));
+    let lost = losing.await.unwrap();
+    let kept: std::collections::HashSet<_> =
+        stored(&store, "commit").into_iter().map(|(job, _)| job).collect();
+    assert!(
+        !lost.is_empty() && kept.iter().any(|job| *job != lost),
+        "{lost} {kept:?}"
+    );
+    stop.cancel();
+    tokio::time::timeout(Duration::from_secs(20), running)
+        .await
+        .unwrap()
+        .unwrap();
+    drain.cancel();
+    handle.stopped().await.unwrap();
+}

@@ -21,6 +21,9 @@ use crate::{
 // Ballista drops a status that does not fit; the last one counts.
 const STATUS_BUFFER: usize = 256;
 
+/// How often a query starts again because stored outputs were lost.
+const MAX_RESTARTS: u32 = 3;
+
 /// Runs a query to its end. A failure keeps its job's tasks from running on.
 pub(super) async fn run(shared: &Arc<Shared>, query: &Arc<Query>, request: QueryRequest) {
     tracing::info!(query = %query.id, stages = request.stages.len(), description = %query.description, "query accepted");
@@ -81,11 +84,33 @@ async fn execute(
         failure = watch.failed() => return Err(failure),
     };
     tracing::debug!(query = %query.id, stages = planned.final_stage, partitions = planned.partitions, "planned");
+    let mut generation = 0;
+    loop {
+        let failure = match job(shared, query, &context, &planned, &mut watch).await {
+            Ok(outcome) => return Ok(outcome),
+            Err(failure) => failure,
+        };
+        // No row has left the pool before a job has succeeded, so nobody can tell.
+        if failure.detail.code != codes::OUTPUT_LOST.code || generation == MAX_RESTARTS {
+            return Err(failure);
+        }
+        generation += 1;
+        tracing::warn!(query = %query.id, generation, %failure, "an output was lost: the query starts again");
+    }
+}
 
+/// Runs a plan as one job of Ballista. A further job reads nothing of those before: outputs are stored by job.
+async fn job(
+    shared: &Arc<Shared>,
+    query: &Arc<Query>,
+    context: &Arc<SessionContext>,
+    planned: &Planned,
+    watch: &mut Watch,
+) -> Result<Outcome, Failure> {
     let (sender, mut statuses) = mpsc::channel(STATUS_BUFFER);
     let submitted = shared
         .pool
-        .submit(&query.id, context, Arc::clone(&planned.plan), sender)
+        .submit(&query.id, Arc::clone(context), Arc::clone(&planned.plan), sender)
         .await;
     let job = submitted
         .map_err(|e| Failure::new(codes::INTERNAL, format!("the job could not be submitted: {e}")))?;
@@ -94,7 +119,7 @@ async fn execute(
     loop {
         tokio::select! {
             status = statuses.recv() => {
-                if let Some(end) = ended(&job, &planned, status) {
+                if let Some(end) = ended(&job, planned, status) {
                     return end;
                 }
             }
