@@ -9,7 +9,7 @@ use ballista_core::JobId;
 use ballista_core::execution_plans::{ShuffleWriterExec, SortShuffleWriterExec};
 use ballista_core::serde::protobuf::ShuffleWritePartition;
 use ballista_executor::execution_engine::{ExecutionEngine, QueryStageExecutor};
-use cne_fragment::{FragmentError, HashJoinBudget, TaskCancellation};
+use cne_fragment::{Cancellable, FragmentError, HashJoinBudget, TaskCancellation};
 use cne_proto::v1::{ExchangeNode, Whole, exchange_node::Distribution};
 use cne_storage::{Committed, MapOutputId, ShuffleStore, TaskAttempt, WriterOptions};
 use cne_task::merge::sort_order;
@@ -25,7 +25,6 @@ use datafusion::prelude::SessionConfig;
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
-use crate::cancel::Cancellable;
 use crate::distribute::Distributor;
 use crate::merge::MergeExec;
 use crate::reader::{inputs_read, replace_readers};

@@ -5,7 +5,6 @@
 //! * [`runtime`] gives each task its memory, its spill files and the object stores it may read.
 //! * `service` takes tasks from the scheduler, `link` reports to it; [`process`] puts everything together and drains it at the end.
 
-mod cancel;
 mod client_types;
 mod distribute;
 pub mod engine;

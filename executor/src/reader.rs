@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ballista_core::execution_plans::ShuffleReaderExec;
 use ballista_core::serde::protobuf;
+use cne_fragment::Cancellable;
 use cne_proto::v1::{BucketRange, CommitInput, MapOutputInput, commit_input::Input};
 use cne_storage::{MapOutputId, ShuffleStore};
 use cne_task::TaskScope;
@@ -21,7 +22,6 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use futures::StreamExt;
 
-use crate::cancel::Cancellable;
 use crate::merge::MergeExec;
 
 /// One bucket of the outputs of one stage.

@@ -15,17 +15,12 @@ use datafusion::physical_plan::{
     PlanProperties,
 };
 use futures::TryStreamExt;
-use tokio_util::sync::CancellationToken;
 
 use super::properties;
 use super::run::Task;
 use crate::FragmentError;
 use crate::hash_joins::HashJoinBudget;
 use crate::validate::{ValidatedBlock, validate_block};
-
-/// Put into a session's configuration as an extension, it ends a fragment's stream between two batches when its token is cancelled.
-#[derive(Debug, Clone)]
-pub struct TaskCancellation(pub CancellationToken);
 
 /// A Comet block in a distributed plan. Its first child gives one descriptor row per partition, the others are the inputs of the block's
 /// `scan` leaves in pre-order. The block is planned in each task, for one partition.

@@ -1,12 +1,14 @@
 //! Execution plan nodes of our own.
 
+mod cancel;
 mod expand;
 mod fragment;
 mod input;
 mod range;
 mod run;
 
-pub use fragment::{CometFragmentExec, TaskCancellation};
+pub use cancel::{Cancellable, TaskCancellation};
+pub use fragment::CometFragmentExec;
 
 pub(crate) use expand::ExpandExec;
 pub(crate) use input::InputExec;

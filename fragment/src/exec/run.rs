@@ -9,11 +9,9 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
-use futures::{StreamExt, TryStreamExt, stream};
-use tokio_util::sync::CancellationToken;
+use futures::{StreamExt, TryStreamExt};
 
-use super::InputExec;
-use super::fragment::TaskCancellation;
+use super::{Cancellable, InputExec, TaskCancellation};
 use crate::FragmentError;
 use crate::descriptor::{Descriptor, read_descriptor};
 use crate::hash_joins::{HashJoinBudget, replace_sort_merge_joins};
@@ -53,12 +51,12 @@ impl Task {
         let rows = plan
             .execute(0, context)?
             .map_err(move |error| in_files(error, &payload));
-        let batches = rows.map(relabel(Arc::clone(&schema)));
-        let stream = match cancel {
-            Some(cancel) => until(batches.boxed(), cancel.0.clone()).boxed(),
-            None => batches.boxed(),
-        };
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream)))
+        let rows = rows.map(relabel(Arc::clone(&schema)));
+        let rows = Box::pin(RecordBatchStreamAdapter::new(schema, rows));
+        Ok(match cancel {
+            Some(cancel) => Cancellable::wrap(rows, cancel.0.clone()),
+            None => rows,
+        })
     }
 
     async fn descriptor(&self) -> Result<Descriptor> {
@@ -125,20 +123,6 @@ fn relabel(schema: SchemaRef) -> impl FnMut(Result<RecordBatch>) -> Result<Recor
             &options,
         )?)
     }
-}
-
-/// The stream, ended by an error when the token is cancelled.
-fn until(
-    batches: stream::BoxStream<'static, Result<RecordBatch>>,
-    cancel: CancellationToken,
-) -> impl futures::Stream<Item = Result<RecordBatch>> + Send {
-    stream::try_unfold((batches, cancel), |(mut batches, cancel)| async move {
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => Err(FragmentError::Cancelled.into()),
-            next = batches.next() => Ok(next.transpose()?.map(|batch| (batch, (batches, cancel)))),
-        }
-    })
 }
 
 /// Damage behind a good footer surfaces as an error of the decoder, which does not know the file.

@@ -3,23 +3,27 @@ use std::task::{Context, Poll};
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use cne_fragment::FragmentError;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
 use futures::{FutureExt, Stream, StreamExt};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Ends a stream with an error when the token is cancelled, also while the stream waits.
-pub(crate) struct Cancellable {
+use crate::FragmentError;
+
+/// Put into a session's configuration as an extension, it ends a fragment's stream between two batches when its token is cancelled.
+#[derive(Debug, Clone)]
+pub struct TaskCancellation(pub CancellationToken);
+
+/// Ends a stream with [`FragmentError::Cancelled`] when the token is cancelled, also while the stream waits.
+pub struct Cancellable {
     inner: SendableRecordBatchStream,
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
 impl Cancellable {
-    pub(crate) fn wrap(
-        inner: SendableRecordBatchStream,
-        token: CancellationToken,
-    ) -> SendableRecordBatchStream {
+    /// `inner` under `token`.
+    #[must_use]
+    pub fn wrap(inner: SendableRecordBatchStream, token: CancellationToken) -> SendableRecordBatchStream {
         Box::pin(Self {
             inner,
             cancelled: Box::pin(token.cancelled_owned()),
