@@ -1,8 +1,6 @@
-//! The `comet-scheduler` binary: settings, log, signals.
+//! The `comet-scheduler` binary.
 
 use std::{
-    error::Error,
-    io::Write,
     net::{SocketAddr, ToSocketAddrs},
     path::PathBuf,
     process::ExitCode,
@@ -10,60 +8,17 @@ use std::{
 
 use cne_proto::decode::Limits;
 use cne_scheduler::{Options, start};
-use cne_settings::{Address, Invocation, SchedulerSettings};
+use cne_settings::{Address, SchedulerSettings};
+use cne_startup::Failed;
 use cne_task::ticket::TicketKeys;
-use tokio_util::sync::CancellationToken;
-
-type Failed = Box<dyn Error + Send + Sync>;
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let mut text = format!("comet-scheduler: {error}");
-            let mut source = error.source();
-            while let Some(cause) = source {
-                text.push_str(&format!(": {cause}"));
-                source = cause.source();
-            }
-            // The log may not be set up yet.
-            let _ = writeln!(std::io::stderr(), "{text}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run() -> Result<(), Failed> {
-    let settings =
-        match SchedulerSettings::from_args_and_env(std::env::args_os().skip(1), std::env::vars_os())? {
-            Invocation::Run(settings) => settings,
-            Invocation::Help(text) | Invocation::Version(text) => {
-                return Ok(std::io::stdout().write_all(text.as_bytes())?);
-            }
-        };
-    tracing_subscriber::fmt()
-        .with_env_filter(settings.log_level.parse::<tracing_subscriber::EnvFilter>()?)
-        .init();
-    let options = options(&settings)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .thread_name("comet-scheduler")
-        .build()?;
-    runtime.block_on(async {
-        let drain = CancellationToken::new();
-        let handle = start(options, drain.clone()).await?;
-        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-        tokio::spawn(async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            tracing::info!("stopping");
-            drain.cancel();
-        });
-        handle.stopped().await?;
-        Ok(())
-    })
+    cne_startup::run(
+        "comet-scheduler",
+        || SchedulerSettings::from_args_and_env(std::env::args_os().skip(1), std::env::vars_os()),
+        |settings| &settings.log_level,
+        |settings, stop| async move { Ok(start(options(&settings)?, stop).await?.stopped().await?) },
+    )
 }
 
 fn options(settings: &SchedulerSettings) -> Result<Options, Failed> {

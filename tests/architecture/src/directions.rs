@@ -8,6 +8,7 @@ use crate::repository::Graph;
 const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("cne-proto", &[]),
     ("cne-settings", &[]),
+    ("cne-startup", &["cne-settings"]),
     ("cne-spark-functions", &[]),
     ("cne-fragment", &["cne-proto", "cne-spark-functions"]),
     ("cne-storage", &["cne-proto"]),
@@ -17,6 +18,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
         &[
             "cne-proto",
             "cne-settings",
+            "cne-startup",
             "cne-spark-functions",
             "cne-fragment",
             "cne-storage",
@@ -28,6 +30,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
         &[
             "cne-proto",
             "cne-settings",
+            "cne-startup",
             "cne-spark-functions",
             "cne-fragment",
             "cne-storage",
@@ -52,6 +55,10 @@ const NEVER_REACH: &[(&str, &[&str])] = &[
     (
         "cne-settings",
         &["ballista", "datafusion", "arrow", "tonic", "tokio", "prost"],
+    ),
+    (
+        "cne-startup",
+        &["ballista", "datafusion", "arrow", "tonic", "prost"],
     ),
     ("cne-spark-functions", &["ballista", "cne-"]),
     ("cne-fragment", &["ballista", "cne-storage", "cne-task"]),
