@@ -204,10 +204,7 @@ mod tests {
         let batch = RecordBatch::try_from_iter([(name, values)]).unwrap();
         let source = MemorySourceConfig::try_new_exec(&[vec![batch.clone()]], batch.schema(), None).unwrap();
         let key = PhysicalSortExpr::new(Arc::new(Column::new(name, 0)), SortOptions::default());
-        Arc::new(SortExec::new(
-            [key].into(),
-            Arc::new(InputExec::new(source, Some(0))),
-        ))
+        Arc::new(SortExec::new([key].into(), Arc::new(InputExec::one(source, 0))))
     }
 
     fn merge_join(left: Plan, right: Plan, kind: JoinType) -> Plan {

@@ -21,7 +21,7 @@ mod types;
 pub mod validate;
 
 pub use error::FragmentError;
-pub use exec::{Cancellable, CometFragmentExec, TaskCancellation};
+pub use exec::{Cancellable, CometFragmentExec, JobInputs, SharedInputs, TaskCancellation};
 pub use hash_joins::HashJoinBudget;
 pub use partitioning::{ExchangePartitioning, plan_partitioning};
 pub use types::arrow_type;

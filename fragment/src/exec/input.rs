@@ -12,6 +12,7 @@ use datafusion::physical_plan::{
 };
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::shared::{Place, SharedInputs};
 use super::{leaf, ordered, properties};
 
 /// One partition of a fragment's input, or all of them one after the other, as a plan with one partition. It hides the input from the
@@ -19,14 +20,29 @@ use super::{leaf, ordered, properties};
 #[derive(Debug)]
 pub(crate) struct InputExec {
     input: Arc<dyn ExecutionPlan>,
-    /// `None`: all.
-    partition: Option<usize>,
+    part: Part,
     properties: Arc<PlanProperties>,
 }
 
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    One(usize),
+    Whole(Place),
+}
+
 impl InputExec {
-    pub(crate) fn new(input: Arc<dyn ExecutionPlan>, partition: Option<usize>) -> Self {
-        let one = partition.is_some() || input.output_partitioning().partition_count() == 1;
+    /// Partition `partition` of `input`.
+    pub(crate) fn one(input: Arc<dyn ExecutionPlan>, partition: usize) -> Self {
+        Self::of(input, Part::One(partition))
+    }
+
+    /// All partitions of `input`, which is the same for every task at `place`.
+    pub(crate) fn whole(input: Arc<dyn ExecutionPlan>, place: Place) -> Self {
+        Self::of(input, Part::Whole(place))
+    }
+
+    fn of(input: Arc<dyn ExecutionPlan>, part: Part) -> Self {
+        let one = matches!(part, Part::One(_)) || input.output_partitioning().partition_count() == 1;
         let properties = match input.output_ordering().filter(|_| one) {
             // What merges sorted runs says so, and a sort above has nothing to do.
             Some(ordering) => ordered(input.schema(), ordering),
@@ -34,17 +50,25 @@ impl InputExec {
         };
         Self {
             input,
-            partition,
+            part,
             properties,
+        }
+    }
+
+    /// Where the input is, if it is read whole.
+    pub(crate) fn place(&self) -> Option<Place> {
+        match self.part {
+            Part::One(_) => None,
+            Part::Whole(place) => Some(place),
         }
     }
 }
 
 impl DisplayAs for InputExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.partition {
-            Some(partition) => write!(f, "InputExec: partition={partition}"),
-            None => write!(f, "InputExec: whole"),
+        match self.part {
+            Part::One(partition) => write!(f, "InputExec: partition={partition}"),
+            Part::Whole(_) => write!(f, "InputExec: whole"),
         }
     }
 }
@@ -62,22 +86,38 @@ impl ExecutionPlan for InputExec {
     leaf!();
 
     fn statistics_from_inputs(&self, _: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
-        let args = StatisticsArgs::new().with_partition(self.partition);
+        let partition = match self.part {
+            Part::One(partition) => Some(partition),
+            Part::Whole(_) => None,
+        };
+        let args = StatisticsArgs::new().with_partition(partition);
         StatisticsContext::new().compute(self.input.as_ref(), &args)
     }
 
     fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        if let Some(partition) = self.partition {
-            return self.input.execute(partition, context);
+        let place = match self.part {
+            Part::One(partition) => return self.input.execute(partition, context),
+            Part::Whole(place) => place,
+        };
+        match context.session_config().get_extension::<SharedInputs>() {
+            Some(shared) => Ok(shared.rows(place, &self.input, context)),
+            None => read_whole(&self.input, &context),
         }
-        let partitions = self.input.output_partitioning().partition_count();
-        if partitions == 1 {
-            return self.input.execute(0, context);
-        }
-        let input = Arc::clone(&self.input);
-        let streams = stream::iter(0..partitions)
-            .map(move |partition| input.execute(partition, Arc::clone(&context)))
-            .try_flatten();
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), streams)))
     }
+}
+
+/// All partitions of `input`, one after the other.
+pub(super) fn read_whole(
+    input: &Arc<dyn ExecutionPlan>,
+    context: &Arc<TaskContext>,
+) -> Result<SendableRecordBatchStream> {
+    let partitions = input.output_partitioning().partition_count();
+    if partitions == 1 {
+        return input.execute(0, Arc::clone(context));
+    }
+    let (schema, input, context) = (input.schema(), Arc::clone(input), Arc::clone(context));
+    let streams = stream::iter(0..partitions)
+        .map(move |partition| input.execute(partition, Arc::clone(&context)))
+        .try_flatten();
+    Ok(Box::pin(RecordBatchStreamAdapter::new(schema, streams)))
 }

@@ -6,9 +6,11 @@ mod fragment;
 mod input;
 mod range;
 mod run;
+pub(crate) mod shared;
 
 pub use cancel::{Cancellable, TaskCancellation};
 pub use fragment::CometFragmentExec;
+pub use shared::{JobInputs, SharedInputs};
 
 pub(crate) use expand::ExpandExec;
 pub(crate) use input::InputExec;

@@ -11,6 +11,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use futures::{StreamExt, TryStreamExt};
 
+use super::shared::{Build, Place, SharedInputs, all_ready, share_builds};
 use super::{Cancellable, InputExec, TaskCancellation};
 use crate::FragmentError;
 use crate::descriptor::{Descriptor, read_descriptor};
@@ -24,7 +25,8 @@ use arrow::error::ArrowError;
 use cne_proto::v1::PartitionPayload;
 use prost::Message as _;
 
-/// One execution of one partition. Nothing of it is kept: a second attempt plans anew, since plans hold state.
+/// One execution of one partition. Nothing of it is kept but what is the same for every task of the job: a second attempt plans anew, since
+/// plans hold state.
 pub(super) struct Task {
     pub(super) stage: u32,
     pub(super) block: Arc<ValidatedBlock>,
@@ -41,17 +43,38 @@ pub(super) struct Task {
 impl Task {
     /// Plans on a blocking thread, then runs.
     pub(super) async fn start(self) -> Result<SendableRecordBatchStream> {
-        let cancel = self.context.session_config().get_extension::<TaskCancellation>();
+        let config = self.context.session_config();
+        let cancel = config.get_extension::<TaskCancellation>();
+        let shared = config.get_extension::<SharedInputs>();
         let context = Arc::clone(&self.context);
         let schema = Arc::clone(&self.block.output_schema);
         let descriptor = self.descriptor().await?;
         let payload = descriptor.payload.clone();
-        let planned = tokio::task::spawn_blocking(move || self.plan(&descriptor)).await;
-        let plan = planned.map_err(|error| DataFusionError::External(Box::new(error)))??;
+        let task = Arc::new((self, descriptor));
+        let (plan, builds) = loop {
+            let (task, shared) = (Arc::clone(&task), shared.clone());
+            let planned = tokio::task::spawn_blocking({
+                let shared = shared.clone();
+                move || task.0.plan(&task.1, shared.as_deref())
+            });
+            let (plan, builds) = planned
+                .await
+                .map_err(|error| DataFusionError::External(Box::new(error)))??;
+            match shared {
+                // Tables that turn out too large are not in the next plan.
+                Some(_) if !all_ready(&builds).await? => {}
+                _ => break (plan, builds),
+            }
+        };
         let rows = plan
             .execute(0, context)?
             .map_err(move |error| in_files(error, &payload));
-        let rows = rows.map(relabel(Arc::clone(&schema)));
+        let mut relabelled = relabel(Arc::clone(&schema));
+        let rows = rows.map(move |batch| {
+            // The task holds its tables until its last row.
+            let _ = &builds;
+            relabelled(batch)
+        });
         let rows = Box::pin(RecordBatchStreamAdapter::new(schema, rows));
         Ok(match cancel {
             Some(cancel) => Cancellable::wrap(rows, cancel.0.clone()),
@@ -72,16 +95,27 @@ impl Task {
         }
     }
 
-    fn plan(self, descriptor: &Descriptor) -> Result<Plan> {
+    fn plan(
+        &self,
+        descriptor: &Descriptor,
+        shared: Option<&SharedInputs>,
+    ) -> Result<(Plan, Vec<Arc<Build>>)> {
         let files = descriptor.payload.scans.iter();
         let files =
             files.map(|scan| decode_strict(scan, "spark.spark_operator.NativeScan", &Limits::default()));
         let files: Vec<NativeScan> = files.collect::<Result<_, _>>().map_err(FragmentError::from)?;
-        let inputs: VecDeque<Plan> = self
-            .inputs
-            .into_iter()
-            .map(|(input, whole)| Arc::new(InputExec::new(input, (!whole).then_some(self.partition))) as Plan)
-            .collect();
+        let inputs = self.inputs.iter().enumerate().map(|(index, (input, whole))| {
+            let input = Arc::clone(input);
+            let place = Place {
+                stage: self.stage,
+                input: index,
+            };
+            Arc::new(match whole {
+                true => InputExec::whole(input, place),
+                false => InputExec::one(input, self.partition),
+            }) as Plan
+        });
+        let inputs: VecDeque<Plan> = inputs.collect();
         let config = self.context.session_config().options();
         let runtime = self.context.runtime_env();
         let environment = Environment {
@@ -103,11 +137,15 @@ impl Task {
                 None => planned.plan,
             };
             let plan = optimize(plan, planned.has_limit, config)?;
+            let (plan, builds) = match shared {
+                Some(shared) => share_builds(plan, shared)?,
+                None => (plan, vec![]),
+            };
             if tracing::enabled!(tracing::Level::DEBUG) {
                 let text = displayable(plan.as_ref()).indent(false).to_string();
                 tracing::debug!(stage = self.stage, partition = descriptor.partition, plan = %text, "fragment planned");
             }
-            Ok(plan)
+            Ok((plan, builds))
         })
     }
 }

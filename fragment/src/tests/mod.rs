@@ -7,4 +7,5 @@ mod joins;
 mod nodes;
 mod pushdown;
 mod rejections;
+mod shared;
 mod sorted;

@@ -1,3 +1,4 @@
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cne_proto::spark_expression::SortDirection;
@@ -7,17 +8,33 @@ use cne_proto::spark_operator::{
     SparkFilePartition, SparkPartitionedFile, SparkStructField,
 };
 use datafusion::config::ConfigOptions;
+use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::physical_plan::displayable;
 use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::prelude::SessionContext;
+use futures::TryStreamExt;
 
 use super::build::*;
+use crate::SharedInputs;
+use crate::exec::InputExec;
+use crate::exec::shared::{Place, all_ready, share_builds};
 use crate::optimize::optimize;
-use crate::plan::{Environment, Planner};
+use crate::plan::{Environment, Plan, Planner};
 use crate::scan::ScanContext;
 
 /// The optimised plan over one Parquet file with the columns a, b; nothing is read.
 fn planned(block: &Operator, inputs: usize) -> String {
+    let schema = longs(&[&[], &[]]).schema();
+    let inputs = (0..inputs)
+        .map(|_| Arc::new(EmptyExec::new(Arc::clone(&schema))) as _)
+        .collect();
+    displayable(optimized(block, inputs).as_ref())
+        .indent(false)
+        .to_string()
+}
+
+fn optimized(block: &Operator, inputs: VecDeque<Plan>) -> Plan {
     let field = |name: &str| SparkStructField {
         name: name.into(),
         data_type: Some(long()),
@@ -54,13 +71,8 @@ fn planned(block: &Operator, inputs: usize) -> String {
         },
         partition: 0,
     };
-    let schema = longs(&[&[], &[]]).schema();
-    let inputs = (0..inputs)
-        .map(|_| Arc::new(EmptyExec::new(Arc::clone(&schema))) as _)
-        .collect();
     let planned = Planner::new(environment, inputs).plan(block).unwrap();
-    let plan = optimize(planned.plan, planned.has_limit, &ConfigOptions::default()).unwrap();
-    displayable(plan.as_ref()).indent(false).to_string()
+    optimize(planned.plan, planned.has_limit, &ConfigOptions::default()).unwrap()
 }
 
 fn native_scan() -> Operator {
@@ -71,9 +83,8 @@ fn scan_line(plan: &str) -> &str {
     plan.lines().find(|line| line.contains("DataSourceExec")).unwrap()
 }
 
-/// What the build side holds prunes the probe side's files, also through the names that a block gives its columns.
-#[test]
-fn a_hash_join_filters_the_scan_of_its_probe_side() {
+/// `SELECT build.b, scan.a` of a scan that is joined with a build side.
+fn join_with_scan() -> Operator {
     let join = HashJoin {
         left_join_keys: vec![column(1)],
         right_join_keys: vec![column(0)],
@@ -85,14 +96,42 @@ fn a_hash_join_filters_the_scan_of_its_probe_side() {
         OpStruct::HashJoin(join),
         vec![native_scan(), scan(vec![long(), long()])],
     );
-    let block = op(
-        OpStruct::Projection(Projection {
-            project_list: vec![column(3), column(0)],
-        }),
-        vec![join],
-    );
-    let plan = planned(&block, 1);
+    let columns = Projection {
+        project_list: vec![column(3), column(0)],
+    };
+    op(OpStruct::Projection(columns), vec![join])
+}
+
+/// What the build side holds prunes the probe side's files, also through the names that a block gives its columns.
+#[test]
+fn a_hash_join_filters_the_scan_of_its_probe_side() {
+    let plan = planned(&join_with_scan(), 1);
     assert!(scan_line(&plan).contains("DynamicFilter"), "{plan}");
+}
+
+/// The second task has built nothing, and filters by the same bounds.
+#[tokio::test]
+async fn a_shared_table_filters_the_scans_of_all_tasks() {
+    let context = SessionContext::new().task_ctx();
+    let shared = SharedInputs::new(Arc::default(), Arc::clone(&context));
+    let keys: Vec<_> = (100..900).map(Some).collect();
+    let batch = longs(&[&keys, &keys]);
+    for task in 0..2 {
+        let source = MemorySourceConfig::try_new_exec(&[vec![batch.clone()]], batch.schema(), None).unwrap();
+        let place = Place { stage: 0, input: 0 };
+        let inputs = VecDeque::from([Arc::new(InputExec::whole(source, place)) as _]);
+        let (plan, builds) = share_builds(optimized(&join_with_scan(), inputs), &shared).unwrap();
+        assert_eq!(builds.len(), 1);
+        assert!(all_ready(&builds).await.unwrap());
+        let rows = plan.execute(0, Arc::clone(&context)).unwrap();
+        rows.try_collect::<Vec<_>>().await.unwrap_err(); // The file is missing.
+        let plan = displayable(plan.as_ref()).indent(false).to_string();
+        let scan = scan_line(&plan);
+        assert!(
+            scan.contains(">= 100") && scan.contains("<= 899"),
+            "task {task}: {plan}"
+        );
+    }
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn input() -> Plan {
         nulls_first: false,
     };
     let order = LexOrdering::new([PhysicalSortExpr::new(key, options)]).unwrap();
-    Arc::new(InputExec::new(Arc::new(SortExec::new(order, rows)), Some(0)))
+    Arc::new(InputExec::one(Arc::new(SortExec::new(order, rows)), 0))
 }
 
 fn planned(block: &Operator) -> (Plan, String) {
