@@ -9,7 +9,7 @@ use ballista_core::JobId;
 use ballista_core::execution_plans::{ShuffleWriterExec, SortShuffleWriterExec};
 use ballista_core::serde::protobuf::ShuffleWritePartition;
 use ballista_executor::execution_engine::{ExecutionEngine, QueryStageExecutor};
-use cne_fragment::{Cancellable, FragmentError, HashJoinBudget, TaskCancellation};
+use cne_fragment::{Cancellable, FragmentError, HashJoinBudget, SharedInputs, TaskCancellation};
 use cne_proto::v1::{ExchangeNode, Whole, exchange_node::Distribution};
 use cne_storage::{Committed, MapOutputId, ShuffleStore, TaskAttempt, WriterOptions};
 use cne_task::merge::sort_order;
@@ -26,6 +26,7 @@ use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::distribute::Distributor;
+use crate::jobs::Jobs;
 use crate::merge::MergeExec;
 use crate::reader::{inputs_read, replace_readers};
 use crate::{Totals, failure};
@@ -38,16 +39,25 @@ pub struct Engine {
     executor_id: String,
     writer: WriterOptions,
     totals: Arc<Totals>,
+    jobs: Arc<Jobs>,
 }
 
 impl Engine {
     /// Reads and commits map outputs in `store`; commit records name `executor_id`. `writer` holds the upper limits of a writer's memory.
-    pub fn new(store: ShuffleStore, executor_id: String, writer: WriterOptions, totals: Arc<Totals>) -> Self {
+    /// `jobs` keeps what the tasks of a job share.
+    pub(crate) fn new(
+        store: ShuffleStore,
+        executor_id: String,
+        writer: WriterOptions,
+        totals: Arc<Totals>,
+        jobs: Arc<Jobs>,
+    ) -> Self {
         Self {
             store,
             executor_id,
             writer,
             totals,
+            jobs,
         }
     }
 }
@@ -102,6 +112,7 @@ impl ExecutionEngine for Engine {
             executor_id: self.executor_id.clone(),
             writer: self.writer,
             totals: Arc::clone(&self.totals),
+            jobs: Arc::clone(&self.jobs),
             job_id: job_id.to_string(),
             stage_id: narrow(stage_id)?,
             partitions,
@@ -140,6 +151,7 @@ struct Stage {
     executor_id: String,
     writer: WriterOptions,
     totals: Arc<Totals>,
+    jobs: Arc<Jobs>,
     job_id: String,
     stage_id: u32,
     /// Partition i of `body` is this partition of the stage.
@@ -161,7 +173,8 @@ impl Stage {
         let cancel = CancellationToken::new();
         // Dropping this future (Ballista's way to abort a task) stops whatever was spawned for it.
         let _guard = cancel.clone().drop_guard();
-        let context = scoped(context, &cancel, task, partition);
+        let running = self.jobs.enter(&self.job_id);
+        let context = scoped(context, &cancel, task, partition, running.shared(context));
         let rows = self.body.execute(local, Arc::clone(&context))?;
         // Rows that are always there must not keep this loop from noticing an abort.
         let mut rows = Cancellable::wrap(make_cooperative(rows), cancel);
@@ -248,6 +261,7 @@ fn scoped(
     cancel: &CancellationToken,
     task: &TaskIdentity,
     partition: u32,
+    shared: SharedInputs,
 ) -> Arc<TaskContext> {
     let scope = TaskScope {
         cancel: cancel.clone(),
@@ -261,7 +275,8 @@ fn scoped(
     };
     let config = config
         .with_extension(Arc::new(scope))
-        .with_extension(Arc::new(TaskCancellation(cancel.clone())));
+        .with_extension(Arc::new(TaskCancellation(cancel.clone())))
+        .with_extension(Arc::new(shared));
     Arc::new(TaskContext::new(
         context.task_id(),
         context.session_id(),

@@ -28,6 +28,8 @@ use crate::{Options, Totals, runtime};
 const DRAIN: Duration = Duration::from_secs(110);
 /// Tasks that the scheduler sent before it heard of the drain arrive within this time.
 const SETTLE: Duration = Duration::from_millis(200);
+/// What tasks of a job share is kept for so long after the last of them has ended.
+const JOB_IDLE: Duration = Duration::from_secs(60);
 /// How long readers may finish results that they have begun.
 const READERS: Duration = Duration::from_secs(20);
 
@@ -120,12 +122,21 @@ pub async fn run(options: Options, drain: CancellationToken) -> Result<(), Execu
         options.task_slots,
         Arc::clone(&totals),
     );
+    let memory = runtime::memory(&options);
+    let jobs = runtime::jobs(&base, &memory)?;
     let (service, ends) = TaskService::new(Parts {
-        engine: Engine::new(store.clone(), executor_id.clone(), writer, totals),
+        engine: Engine::new(
+            store.clone(),
+            executor_id.clone(),
+            writer,
+            totals,
+            Arc::clone(&jobs),
+        ),
+        jobs: Arc::clone(&jobs),
         executor_id,
         store,
         producer: runtime::producer(Arc::clone(&base)),
-        runtimes: runtime::task_runtimes(base, &options),
+        runtimes: runtime::task_runtimes(base, &options, memory),
         threads: threads.handle(),
         drain: drain.clone(),
     });
@@ -146,6 +157,12 @@ pub async fn run(options: Options, drain: CancellationToken) -> Result<(), Execu
     );
     let reporter = tokio::spawn(link.clone().report(ends, service.clone()));
     let heartbeats = tokio::spawn(link.clone().heartbeats());
+    let sweeper = tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(JOB_IDLE / 4).await;
+            jobs.sweep(JOB_IDLE);
+        }
+    });
 
     drain.cancelled().await;
     tracing::info!("draining");
@@ -164,6 +181,7 @@ pub async fn run(options: Options, drain: CancellationToken) -> Result<(), Execu
     link.farewell().await;
     reporter.abort();
     serving.cancel();
+    sweeper.abort();
     if tokio::time::timeout(READERS, results).await.is_err() {
         tracing::warn!("results are still read after {READERS:?}; their readers turn to other executors");
     }

@@ -1,17 +1,19 @@
 //! What each task gets: its share of the memory, spill files below a quota, and the object stores it may read.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use ballista_core::RuntimeProducer;
 use ballista_executor::runtime_cache::{DefaultSessionRuntimeCache, SessionRuntimeCache};
 use cne_storage::ExecutorObjectStores;
 use datafusion::error::Result;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 
 use crate::Options;
+use crate::jobs::Jobs;
+use crate::memory::{Memory, Reclaim};
 
 /// A task with less could not even hold a few batches.
 const MIN_TASK_MEMORY: usize = 16 << 20;
@@ -37,14 +39,42 @@ pub fn producer(base: Arc<RuntimeEnv>) -> RuntimeProducer {
     Arc::new(move |_| Ok(Arc::clone(&base)))
 }
 
+/// The memory of tasks of `options`.
+pub(crate) fn memory(options: &Options) -> Arc<Memory> {
+    Memory::new(per_slot(options).saturating_mul(options.task_slots.max(1)))
+}
+
+fn per_slot(options: &Options) -> usize {
+    (options.memory_bytes / options.task_slots.max(1)).max(MIN_TASK_MEMORY)
+}
+
 /// The runtimes of tasks: the shared one with a memory pool of its own, a slot's share for each slot that the task holds.
-pub fn task_runtimes(base: Arc<RuntimeEnv>, options: &Options) -> Arc<dyn SessionRuntimeCache> {
-    let per_slot = (options.memory_bytes / options.task_slots.max(1)).max(MIN_TASK_MEMORY);
+pub(crate) fn task_runtimes(
+    base: Arc<RuntimeEnv>,
+    options: &Options,
+    memory: Arc<Memory>,
+) -> Arc<dyn SessionRuntimeCache> {
+    let per_slot = per_slot(options);
     let pool = move |base: Arc<RuntimeEnv>, _: &_, slots: u32| {
-        let memory = per_slot.saturating_mul(slots.max(1) as usize);
-        RuntimeEnvBuilder::from_runtime_env(&base)
-            .with_memory_pool(Arc::new(FairSpillPool::new(memory)))
-            .build_arc()
+        let bytes = per_slot.saturating_mul(slots.max(1) as usize);
+        with_pool(&base, memory.task_pool(bytes))
     };
     Arc::new(DefaultSessionRuntimeCache::new(producer(base), Arc::new(pool), 0))
+}
+
+/// What tasks share, in its own part of the memory. It is given up when tasks want the memory and none of them uses it.
+///
+/// # Errors
+/// None that is known: nothing new is set up.
+pub(crate) fn jobs(base: &RuntimeEnv, memory: &Arc<Memory>) -> Result<Arc<Jobs>> {
+    let jobs = Jobs::new(with_pool(base, memory.shared_pool())?);
+    let reserve: Weak<dyn Reclaim> = Arc::<Jobs>::downgrade(&jobs);
+    memory.reclaim_from(reserve);
+    Ok(jobs)
+}
+
+fn with_pool(base: &RuntimeEnv, pool: Arc<dyn MemoryPool>) -> Result<Arc<RuntimeEnv>> {
+    RuntimeEnvBuilder::from_runtime_env(base)
+        .with_memory_pool(pool)
+        .build_arc()
 }

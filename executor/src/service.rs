@@ -34,6 +34,7 @@ use tonic::{Request, Response, Status};
 
 use crate::engine::Engine;
 use crate::failure;
+use crate::jobs::Jobs;
 
 type Codec = BallistaCodec<LogicalPlanNode, PhysicalPlanNode>;
 
@@ -45,6 +46,7 @@ struct Inner {
     executor_id: String,
     engine: Engine,
     store: ShuffleStore,
+    jobs: Arc<Jobs>,
     producer: RuntimeProducer,
     runtimes: Arc<dyn SessionRuntimeCache>,
     codec: Codec,
@@ -63,6 +65,7 @@ pub(crate) struct Parts {
     pub(crate) executor_id: String,
     pub(crate) engine: Engine,
     pub(crate) store: ShuffleStore,
+    pub(crate) jobs: Arc<Jobs>,
     pub(crate) producer: RuntimeProducer,
     pub(crate) runtimes: Arc<dyn SessionRuntimeCache>,
     pub(crate) threads: tokio::runtime::Handle,
@@ -77,6 +80,7 @@ impl TaskService {
             executor_id: parts.executor_id,
             engine: parts.engine,
             store: parts.store,
+            jobs: parts.jobs,
             producer: parts.producer,
             runtimes: parts.runtimes,
             codec: BallistaCodec::new(
@@ -319,6 +323,8 @@ impl ExecutorGrpc for TaskService {
             job_id,
             remove_stage_ids,
         } = request.into_inner();
+        // Stages are removed when the whole job has ended.
+        self.0.jobs.remove(&job_id);
         let mut deleted = 0;
         let failed = |error: cne_storage::StoreError| Status::internal(error.to_string());
         if remove_stage_ids.is_empty() {

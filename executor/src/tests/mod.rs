@@ -2,6 +2,7 @@
 
 mod engine;
 mod flight;
+mod jobs;
 mod service;
 mod sorted;
 
@@ -35,6 +36,7 @@ use prost::Message as _;
 
 use crate::Totals;
 use crate::engine::Engine;
+use crate::jobs::Jobs;
 
 pub(super) type Plan = Arc<dyn ExecutionPlan>;
 
@@ -48,7 +50,12 @@ pub(super) fn engine(store: &ShuffleStore) -> Engine {
         "executor".into(),
         WriterOptions::default(),
         Arc::new(Totals::default()),
+        jobs(),
     )
+}
+
+pub(super) fn jobs() -> Arc<Jobs> {
+    Jobs::new(TaskContext::default().runtime_env())
 }
 
 pub(super) fn schema() -> SchemaRef {

@@ -51,8 +51,9 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
         executor_id: "executor".into(),
         engine: engine(store),
         store: store.clone(),
+        jobs: jobs(),
         producer: runtime::producer(Arc::clone(&base)),
-        runtimes: runtime::task_runtimes(base, &options),
+        runtimes: runtime::task_runtimes(base, &options, runtime::memory(&options)),
         threads: tokio::runtime::Handle::current(),
         drain: CancellationToken::new(),
     })
