@@ -28,6 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ".cne.v1.ScanData",
         ".cne.v1.InlineData",
         ".cne.v1.FragmentNode",
+        ".cne.v1.FragmentBlock",
+        ".cne.v1.LaunchedPlan",
         ".cne.v1.PartitionPayload",
         ".cne.v1.ExchangeNode",
         ".cne.v1.Shuffle",

@@ -11,7 +11,7 @@ use cne_proto::v1::TaskFailure;
 use cne_spark_functions::SparkError;
 use cne_storage::{AccessError, StoreError};
 use cne_task::codes::{self, Code};
-use cne_task::{TaskIdentity, failure};
+use cne_task::{TaskIdentity, UnknownBlock, failure};
 use datafusion::error::DataFusionError;
 
 /// Longest message that travels.
@@ -69,15 +69,21 @@ pub(crate) fn of_panic(panic: &(dyn Any + Send), task: &TaskIdentity, partition:
     report(failure, false)
 }
 
-/// The error of a task whose plan cannot be decoded here.
+/// The error of a task whose plan cannot be decoded here. It is worth another try if only a block is missing: the scheduler sends it then.
 pub(crate) fn undecodable(error: &(dyn Error + 'static), stage: u32) -> DataFusionError {
+    let again = chain(error).any(|cause| cause.is::<UnknownBlock>());
+    let code = match again {
+        true => codes::UNKNOWN_BLOCK,
+        false => codes::PLANNING_DIFFERS,
+    };
     let failure = TaskFailure {
-        code: codes::PLANNING_DIFFERS.code.into(),
+        code: code.code.into(),
         message: message(error),
+        retryable: code.retryable,
         stage,
         ..Default::default()
     };
-    report(failure, false)
+    report(failure, again)
 }
 
 fn report(failure: TaskFailure, again: bool) -> DataFusionError {

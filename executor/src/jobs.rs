@@ -1,10 +1,11 @@
-//! What this executor keeps for the jobs whose tasks it runs: shared inputs, until the job is removed or forgotten.
+//! What this executor keeps for the jobs whose tasks it runs: the blocks of their stages, and shared inputs, until the job is removed or forgotten.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cne_fragment::{JobInputs, SharedInputs};
+use cne_task::Blocks;
 use datafusion::execution::TaskContext;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use parking_lot::Mutex;
@@ -22,8 +23,28 @@ pub(crate) struct Jobs {
 #[derive(Debug)]
 struct Job {
     inputs: Arc<JobInputs>,
+    blocks: Arc<Blocks>,
     running: usize,
-    last_end: Instant,
+    /// When a task was last here.
+    last: Instant,
+}
+
+impl Job {
+    fn new() -> Self {
+        Self {
+            inputs: Arc::default(),
+            blocks: Arc::default(),
+            running: 0,
+            last: Instant::now(),
+        }
+    }
+
+    fn idle(&self) -> Duration {
+        match self.running {
+            0 => self.last.elapsed(),
+            _ => Duration::ZERO,
+        }
+    }
 }
 
 impl Jobs {
@@ -38,17 +59,21 @@ impl Jobs {
     /// Takes note of a task of `job` until the answer is dropped.
     pub(crate) fn enter(self: &Arc<Self>, job: &str) -> Running {
         let mut jobs = self.jobs.lock();
-        let entry = jobs.entry(job.to_string()).or_insert_with(|| Job {
-            inputs: Arc::default(),
-            running: 0,
-            last_end: Instant::now(),
-        });
+        let entry = jobs.entry(job.to_string()).or_insert_with(Job::new);
         entry.running += 1;
         Running {
             jobs: Arc::clone(self),
             job: job.to_string(),
             inputs: Arc::clone(&entry.inputs),
         }
+    }
+
+    /// The blocks that were sent for `job`.
+    pub(crate) fn blocks(&self, job: &str) -> Arc<Blocks> {
+        let mut jobs = self.jobs.lock();
+        let entry = jobs.entry(job.to_string()).or_insert_with(Job::new);
+        entry.last = Instant::now();
+        Arc::clone(&entry.blocks)
     }
 
     /// Drops everything of a job that has ended; a task of it that still runs keeps what it uses.
@@ -58,22 +83,20 @@ impl Jobs {
         drop(removed);
     }
 
-    /// Drops the jobs of which no task has run for `idle`: their removal may never be asked for.
-    pub(crate) fn sweep(&self, idle: Duration) {
-        let old = |job: &Job| job.running == 0 && job.last_end.elapsed() >= idle;
-        let removed: Vec<_> = self.jobs.lock().extract_if(|_, job| old(job)).collect();
-        drop(removed);
-    }
-
-    #[cfg(test)]
-    pub(crate) fn has(&self, job: &str) -> bool {
-        self.jobs.lock().contains_key(job)
+    /// Drops what jobs share of which no task was here for `inputs`, and after `all` their blocks: their removal may never be asked for.
+    pub(crate) fn sweep(&self, inputs: Duration, all: Duration) {
+        let mut jobs = self.jobs.lock();
+        let removed: Vec<_> = jobs.extract_if(|_, job| job.idle() >= all).collect();
+        let old = jobs.values_mut().filter(|job| job.idle() >= inputs);
+        let shared: Vec<_> = old.map(|job| std::mem::take(&mut job.inputs)).collect();
+        drop(jobs);
+        drop((removed, shared));
     }
 
     fn leave(&self, job: &str) {
         if let Some(job) = self.jobs.lock().get_mut(job) {
             job.running = job.running.saturating_sub(1);
-            job.last_end = Instant::now();
+            job.last = Instant::now();
         }
     }
 }

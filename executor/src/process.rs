@@ -29,7 +29,9 @@ const DRAIN: Duration = Duration::from_secs(110);
 /// Tasks that the scheduler sent before it heard of the drain arrive within this time.
 const SETTLE: Duration = Duration::from_millis(200);
 /// What tasks of a job share is kept for so long after the last of them has ended.
-const JOB_IDLE: Duration = Duration::from_secs(60);
+const INPUTS_IDLE: Duration = Duration::from_secs(60);
+/// And a job's blocks, which are small and would have to be sent again.
+const JOB_IDLE: Duration = Duration::from_secs(1800);
 /// How long readers may finish results that they have begun.
 const READERS: Duration = Duration::from_secs(20);
 
@@ -159,8 +161,8 @@ pub async fn run(options: Options, drain: CancellationToken) -> Result<(), Execu
     let heartbeats = tokio::spawn(link.clone().heartbeats());
     let sweeper = tokio::spawn(async move {
         loop {
-            tokio::time::sleep(JOB_IDLE / 4).await;
-            jobs.sweep(JOB_IDLE);
+            tokio::time::sleep(INPUTS_IDLE / 4).await;
+            jobs.sweep(INPUTS_IDLE, JOB_IDLE);
         }
     });
 

@@ -23,7 +23,9 @@ use ballista_core::{RuntimeProducer, serde::protobuf::ShuffleWritePartition};
 use ballista_executor::execution_engine::ExecutionEngine;
 use ballista_executor::runtime_cache::SessionRuntimeCache;
 use cne_storage::ShuffleStore;
+use cne_task::blocks::unwrap_plan;
 use cne_task::{CometCodec, session_config};
+use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use futures::future::{AbortHandle, AbortRegistration, Abortable};
@@ -49,7 +51,7 @@ struct Inner {
     jobs: Arc<Jobs>,
     producer: RuntimeProducer,
     runtimes: Arc<dyn SessionRuntimeCache>,
-    codec: Codec,
+    logical: Arc<BallistaLogicalExtensionCodec>,
     /// Threads for tasks, so that a busy operator does not keep calls and heartbeats waiting.
     threads: tokio::runtime::Handle,
     aborts: Mutex<HashMap<TaskKey, AbortHandle>>,
@@ -83,10 +85,7 @@ impl TaskService {
             jobs: parts.jobs,
             producer: parts.producer,
             runtimes: parts.runtimes,
-            codec: BallistaCodec::new(
-                Arc::new(BallistaLogicalExtensionCodec::default()),
-                Arc::new(CometCodec::default()),
-            ),
+            logical: Arc::default(),
             threads: parts.threads,
             aborts: Mutex::default(),
             statuses,
@@ -143,15 +142,23 @@ impl TaskService {
                     }
                     return;
                 }
+                // It names no cause of its own.
+                Ok(Err(BallistaError::DataFusionError(error))) => {
+                    failure::undecodable(error.as_ref(), tasks.stage_id)
+                }
                 Ok(Err(error)) => failure::undecodable(&error, tasks.stage_id),
                 Err(error) => failure::undecodable(&error, tasks.stage_id),
             };
             tracing::error!(job = %tasks.job_id, stage = tasks.stage_id, %error, "tasks cannot be decoded");
-            let text = error.to_string();
             for task in &tasks.task_ids {
-                let error = BallistaError::DataFusionError(Box::new(
-                    datafusion::error::DataFusionError::Execution(text.clone()),
-                ));
+                // Errors have no copies; these two are the kinds that a report has.
+                let error = match &error {
+                    DataFusionError::IoError(error) => {
+                        DataFusionError::IoError(std::io::Error::other(error.to_string()))
+                    }
+                    error => DataFusionError::Execution(error.to_string()),
+                };
+                let error = BallistaError::DataFusionError(Box::new(error));
                 let status = TaskStatus {
                     task_id: task.task_id,
                     job_id: tasks.job_id.clone(),
@@ -218,6 +225,11 @@ impl Inner {
     fn decode(&self, tasks: MultiTaskDefinition) -> Result<Vec<TaskDefinition>, BallistaError> {
         let none = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
         let producer = Arc::clone(&self.producer);
+        let blocks = self.jobs.blocks(&tasks.job_id);
+        let codec = Codec::new(
+            Arc::clone(&self.logical) as _,
+            Arc::new(CometCodec::with_blocks(blocks)),
+        );
         get_task_definition_vec(
             tasks,
             producer,
@@ -226,7 +238,7 @@ impl Inner {
             none.1,
             none.2,
             none.3,
-            self.codec.clone(),
+            codec,
         )
     }
 
@@ -277,7 +289,18 @@ impl ExecutorGrpc for TaskService {
         if self.0.closed.load(Ordering::Acquire) {
             return Err(Status::unavailable("the executor is stopping"));
         }
-        for tasks in request.into_inner().multi_tasks {
+        let mut launched = request.into_inner().multi_tasks;
+        for tasks in &mut launched {
+            // Before the call is answered, and before any plan of it is decoded: the scheduler takes the blocks for known from then on.
+            let (plan, blocks) = unwrap_plan(std::mem::take(&mut tasks.plan))
+                .map_err(|error| Status::invalid_argument(error.to_string()))?;
+            tasks.plan = plan;
+            if !blocks.is_empty() {
+                let known = self.0.jobs.blocks(&tasks.job_id);
+                blocks.into_iter().for_each(|block| known.insert(block));
+            }
+        }
+        for tasks in launched {
             self.launch(tasks);
         }
         Ok(Response::new(LaunchMultiTaskResult::default()))

@@ -21,6 +21,8 @@ pub struct ValidatedBlock {
     pub operator: Arc<Operator>,
     /// The decoded data of its `native_scan` leaves, in pre-order.
     pub scans: Arc<[NativeScanCommon]>,
+    /// The types of its inputs, as they were when it was checked.
+    pub input_schemas: Arc<[SchemaRef]>,
     /// The rows it gives: columns `col_<i>`, all nullable. Types come from the plan, not from Spark's declaration.
     pub output_schema: SchemaRef,
     /// Number of `native_scan` leaves.
@@ -97,6 +99,7 @@ pub(crate) fn validate_decoded(
             .indent(false)
             .to_string();
         Ok(ValidatedBlock {
+            input_schemas: inputs.into(),
             output_schema: seam_schema(&planned.plan.schema()),
             num_scans: scans.len(),
             num_inputs: inputs.len(),

@@ -676,3 +676,48 @@ async fn every_kind_of_stage_and_edge_runs() {
     }
     assert!(executor.started.lock().iter().all(|task| task.1 == 0));
 }
+
+/// Sixteen tasks over one block of some kilobytes, on one executor; then as many more on an executor that has lost it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_block_is_sent_once_to_each_executor_and_again_when_it_is_lost() {
+    let cluster = cluster(options()).await;
+    let executor = cluster.executor(2, takes(20)).await;
+    let large = (0..100).fold(scan(), |child, value| greater_than(value, child));
+    let query = || request(vec![rows(16), block(&large, vec![forward(0)])]);
+    let info = cluster.run(&query()).await.unwrap();
+    assert_eq!(info.endpoint.len(), 16);
+    let (sent, inline) = executor
+        .launched
+        .lock()
+        .iter()
+        .fold((0, 0), |all, task| (all.0 + task.0, all.1 + task.1));
+    // Fifteen times the block, but for some bytes around each.
+    let difference = (inline - sent).abs_diff(15 * large.encoded_len());
+    assert!(difference < 200, "{sent} bytes were sent, {inline} without names");
+
+    executor.launched.lock().clear();
+    let running = tokio::spawn({
+        let (client, query) = (cluster.client.clone(), query());
+        async move {
+            let mut descriptor = FlightDescriptor::new_cmd(bytes(&query));
+            loop {
+                let answer = client.clone().poll_flight_info(descriptor).await?.into_inner();
+                match answer.flight_descriptor {
+                    Some(next) => descriptor = next,
+                    None => return Ok::<_, Status>(answer.info.unwrap()),
+                }
+            }
+        }
+    });
+    while executor.launched.lock().len() < 4 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    executor.lose_blocks();
+    let info = tokio::time::timeout(Duration::from_secs(20), running)
+        .await
+        .unwrap();
+    assert_eq!(info.unwrap().unwrap().endpoint.len(), 16);
+    let with_block = |launched: &[(usize, usize)]| launched.iter().filter(|task| task.0 > task.1).count();
+    let launched = executor.launched.lock();
+    assert!((2..=4).contains(&with_block(&launched)), "{launched:?}");
+}

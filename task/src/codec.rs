@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ballista_core::serde::BallistaPhysicalExtensionCodec;
+use bytes::Bytes;
 use cne_fragment::CometFragmentExec;
 use cne_proto::v1::{ExchangeNode, FragmentNode, SortedMergeNode};
 use datafusion::{
@@ -13,6 +14,7 @@ use datafusion::{
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
 use prost::Message;
 
+use crate::blocks::{self, Blocks};
 use crate::{ExchangeExec, SortedMergeExec};
 
 // Ballista's codec writes protobuf, whose first byte is a small field tag: these prefixes cannot be confused with it.
@@ -25,6 +27,40 @@ const MERGE: &[u8] = b"\xffCNE\x01M";
 #[derive(Debug, Default)]
 pub struct CometCodec {
     ballista: BallistaPhysicalExtensionCodec,
+    /// Whether blocks are named where a fragment has their digest, in the place of their bytes.
+    names_blocks: bool,
+    /// Where named blocks are.
+    blocks: Option<Arc<Blocks>>,
+}
+
+impl CometCodec {
+    /// The scheduler's: it names blocks. Their bytes travel beside the plan.
+    #[must_use]
+    pub fn naming_blocks() -> Self {
+        Self {
+            names_blocks: true,
+            ..Self::default()
+        }
+    }
+
+    /// An executor's: it finds named blocks in `blocks`.
+    #[must_use]
+    pub fn with_blocks(blocks: Arc<Blocks>) -> Self {
+        Self {
+            blocks: Some(blocks),
+            ..Self::default()
+        }
+    }
+
+    fn fragment(&self, node: FragmentNode, inputs: &[Arc<dyn ExecutionPlan>]) -> Result<CometFragmentExec> {
+        match &self.blocks {
+            _ if !node.operator.is_empty() || node.block_digest.is_empty() => {
+                Ok(CometFragmentExec::try_new(node, inputs.to_vec())?)
+            }
+            Some(blocks) => blocks.fragment(node, inputs.to_vec()),
+            None => Err(blocks::unknown(node.block_digest)),
+        }
+    }
 }
 
 impl PhysicalExtensionCodec for CometCodec {
@@ -37,9 +73,7 @@ impl PhysicalExtensionCodec for CometCodec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         if let Some(body) = buf.strip_prefix(FRAGMENT) {
             let node = FragmentNode::decode(body).map_err(external)?;
-            return Ok(Arc::new(
-                CometFragmentExec::try_new(node, inputs.to_vec()).map_err(external)?,
-            ));
+            return Ok(Arc::new(self.fragment(node, inputs)?));
         }
         if let Some(body) = buf.strip_prefix(EXCHANGE) {
             let node = ExchangeNode::decode(body).map_err(external)?;
@@ -60,7 +94,16 @@ impl PhysicalExtensionCodec for CometCodec {
     ) -> Result<()> {
         if let Some(fragment) = node.downcast_ref::<CometFragmentExec>() {
             buf.extend_from_slice(FRAGMENT);
-            return fragment.node().encode(buf).map_err(external);
+            let node = fragment.node();
+            if !self.names_blocks || node.block_digest.is_empty() {
+                return node.encode(buf).map_err(external);
+            }
+            let named = FragmentNode {
+                operator: Bytes::new(),
+                scan_commons: vec![],
+                ..node.clone()
+            };
+            return named.encode(buf).map_err(external);
         }
         if let Some(exchange) = node.downcast_ref::<ExchangeExec>() {
             buf.extend_from_slice(EXCHANGE);

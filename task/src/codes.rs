@@ -48,6 +48,7 @@ codes! {
     PLANNING_DIFFERS = "CNE-2010", false, "An executor could not plan what the scheduler accepted (versions differ?).";
     ACCESS_DENIED = "CNE-2011", false, "The executor's identity may not read a file.";
     RESULT_TOO_LARGE = "CNE-2012", false, "One row or batch is larger than can be sent.";
+    UNKNOWN_BLOCK = "CNE-2013", true, "An executor does not have the block that a task names; it is sent again.";
     CANCELLED = "CNE-3001", false, "The query was cancelled by the client.";
     DEADLINE = "CNE-3002", false, "The query took longer than its deadline.";
     NO_EXECUTORS = "CNE-3003", true, "No executor was there for longer than the configured wait.";

@@ -1,6 +1,7 @@
 //! What scheduler and executors agree on through Ballista: the physical codec, the session's options, the exchange node, task failures as
 //! text, error codes, tickets. Nothing here schedules or executes.
 
+pub mod blocks;
 pub mod codec;
 pub mod codes;
 pub mod exchange;
@@ -10,6 +11,7 @@ pub mod options;
 pub mod scope;
 pub mod ticket;
 
+pub use blocks::{Blocks, UnknownBlock};
 pub use codec::CometCodec;
 pub use exchange::ExchangeExec;
 pub use merge::SortedMergeExec;

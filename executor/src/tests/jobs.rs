@@ -1,5 +1,7 @@
 //! What tasks of a job share, through the engine.
 
+use std::time::Duration;
+
 use cne_fragment::CometFragmentExec;
 use cne_fragment::descriptor::descriptor_plan;
 use cne_proto::spark_operator::operator::OpStruct;
@@ -92,19 +94,18 @@ async fn the_second_task_needs_no_broadcast_until_the_job_is_removed() {
     assert_eq!(failure::decode(&error.to_string()).unwrap().code, "CNE-2008");
 }
 
-#[tokio::test]
-async fn a_job_is_forgotten_when_no_task_of_it_has_run_for_long() {
-    let jobs = jobs();
+#[test]
+fn a_job_is_forgotten_when_no_task_of_it_has_run_for_long() {
+    let (jobs, now, later) = (jobs(), Duration::ZERO, Duration::from_secs(60));
+    let blocks = Arc::downgrade(&jobs.blocks("job"));
     let running = jobs.enter("job");
-    let context = TaskContext::default();
-    running.shared(&context);
-    jobs.sweep(std::time::Duration::ZERO);
-    assert!(jobs.has("job"), "a task runs");
+    jobs.sweep(now, Duration::from_nanos(1));
+    assert_eq!(blocks.strong_count(), 1, "a task runs");
     drop(running);
-    jobs.sweep(std::time::Duration::from_secs(60));
-    assert!(jobs.has("job"));
-    jobs.sweep(std::time::Duration::ZERO);
-    assert!(!jobs.has("job"));
+    jobs.sweep(now, later);
+    assert_eq!(blocks.strong_count(), 1, "blocks are kept for longer");
+    jobs.sweep(now, now);
+    assert_eq!(blocks.strong_count(), 0);
 }
 
 fn memory_of(rows: i64) -> Plan {

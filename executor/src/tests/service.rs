@@ -15,6 +15,7 @@ use cne_proto::spark_operator::operator::OpStruct;
 use cne_proto::spark_operator::{Filter, Operator, RangeScan};
 use cne_proto::v1::{FragmentNode, PartitionPayload};
 use cne_storage::MapOutputId;
+use cne_task::blocks::{block_digest, block_of, wrap_plan};
 use cne_task::{CometCodec, failure};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion_proto::physical_plan::AsExecutionPlan;
@@ -82,6 +83,18 @@ fn tasks(plan: Vec<u8>) -> Request<LaunchMultiTaskParams> {
 
 /// `SELECT id FROM range(elements) WHERE id = -1`: works through all of it and gives nothing.
 fn search(elements: i64) -> Vec<u8> {
+    encoded(searching(elements), &CometCodec::default())
+}
+
+fn encoded(node: FragmentNode, codec: &CometCodec) -> Vec<u8> {
+    let descriptors = descriptor_plan(vec![PartitionPayload::default()]).unwrap();
+    let fragment = CometFragmentExec::try_new(node, vec![descriptors]).unwrap();
+    let plan = result_stage("job", 1, Arc::new(fragment));
+    let message = PhysicalPlanNode::try_from_physical_plan(plan, codec).unwrap();
+    message.encode_to_vec()
+}
+
+fn searching(elements: i64) -> FragmentNode {
     let operator = |kind, children| Operator {
         children,
         op_struct: Some(kind),
@@ -118,15 +131,12 @@ fn search(elements: i64) -> Vec<u8> {
         OpStruct::Filter(filter),
         vec![operator(OpStruct::RangeScan(scan), vec![])],
     );
-    let node = FragmentNode {
-        operator: block.encode_to_vec().into(),
+    let operator = block.encode_to_vec();
+    FragmentNode {
+        block_digest: block_digest(&operator, &[]),
+        operator: operator.into(),
         ..Default::default()
-    };
-    let descriptors = descriptor_plan(vec![PartitionPayload::default()]).unwrap();
-    let fragment = CometFragmentExec::try_new(node, vec![descriptors]).unwrap();
-    let plan = result_stage("job", 1, Arc::new(fragment));
-    let message = PhysicalPlanNode::try_from_physical_plan(plan, &CometCodec::default()).unwrap();
-    message.encode_to_vec()
+    }
 }
 
 async fn end(ends: &mut UnboundedReceiver<TaskStatus>) -> TaskEnd {
@@ -226,4 +236,35 @@ async fn a_plan_that_cannot_be_decoded_is_a_typed_failure() {
         service.launch_multi_task(tasks(vec![])).await.unwrap_err().code(),
         tonic::Code::Unavailable
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_block_is_kept_for_its_job_and_asked_for_when_it_is_not_there() {
+    let (service, mut ends) = service(&store());
+    let node = searching(10);
+    let named = encoded(node.clone(), &CometCodec::naming_blocks());
+    let with_block = wrap_plan(named.clone(), vec![block_of(&node)]);
+    let missing = |end: TaskEnd| {
+        let TaskEnd::Failed(failed) = end else {
+            panic!("it succeeded")
+        };
+        assert!(
+            matches!(failed.failed_reason, Some(FailedReason::IoError(_))),
+            "Ballista tries it again: {failed:?}"
+        );
+        assert_eq!(failure::decode(&failed.error).unwrap().code, "CNE-2013");
+    };
+    service.launch_multi_task(tasks(named.clone())).await.unwrap();
+    missing(end(&mut ends).await);
+    for plan in [with_block, named.clone()] {
+        service.launch_multi_task(tasks(plan)).await.unwrap();
+        assert!(matches!(end(&mut ends).await, TaskEnd::Successful(_)));
+    }
+    let remove = RemoveJobDataParams {
+        job_id: "job".into(),
+        remove_stage_ids: vec![1],
+    };
+    service.remove_job_data(Request::new(remove)).await.unwrap();
+    service.launch_multi_task(tasks(named)).await.unwrap();
+    missing(end(&mut ends).await);
 }

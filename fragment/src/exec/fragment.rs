@@ -53,6 +53,25 @@ impl CometFragmentExec {
         Self::of(node, Arc::new(block), children)
     }
 
+    /// As [`Self::try_new`], with what was found out about the same block before. It counts if the inputs are of the same types.
+    ///
+    /// # Errors
+    /// As [`Self::try_new`].
+    pub fn with_validated(
+        node: FragmentNode,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        block: &Arc<ValidatedBlock>,
+    ) -> Result<Self, FragmentError> {
+        let inputs = children.iter().skip(1).map(|input| input.schema());
+        let same = !children.is_empty()
+            && node.broadcast_inputs.len() == block.num_inputs
+            && inputs.eq(block.input_schemas.iter().cloned());
+        match same {
+            true => Self::of(node, Arc::clone(block), children),
+            false => Self::try_new(node, children),
+        }
+    }
+
     fn of(
         node: FragmentNode,
         block: Arc<ValidatedBlock>,
@@ -79,7 +98,7 @@ impl CometFragmentExec {
 
     /// The checked block.
     #[must_use]
-    pub fn block(&self) -> &ValidatedBlock {
+    pub fn block(&self) -> &Arc<ValidatedBlock> {
         &self.block
     }
 

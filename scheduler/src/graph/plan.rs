@@ -17,7 +17,7 @@ use cne_proto::{
         stage::Kind, stage_input::Exchange,
     },
 };
-use cne_task::{ExchangeExec, SortedMergeExec, codes, session_config};
+use cne_task::{ExchangeExec, SortedMergeExec, blocks::block_digest, codes, session_config};
 use datafusion::{
     arrow::datatypes::SchemaRef,
     datasource::memory::MemorySourceConfig,
@@ -137,12 +137,13 @@ impl Builder<'_> {
                     children.push(self.edge(index, at)?);
                 }
                 self.aligned(index, &children)?;
+                let scan_commons: Vec<Bytes> = block.scans.iter().map(|scan| scan.common.clone()).collect();
                 let node = FragmentNode {
                     operator: block.operator.clone(),
-                    scan_commons: block.scans.iter().map(|scan| scan.common.clone()).collect(),
+                    block_digest: block_digest(&block.operator, &scan_commons),
+                    scan_commons,
                     broadcast_inputs: stage.inputs.iter().map(is_broadcast).collect(),
                     stage: index as u32,
-                    block_digest: Bytes::new(),
                     any_order: self.any_order(index),
                 };
                 let fragment =

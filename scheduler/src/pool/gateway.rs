@@ -24,11 +24,11 @@ use ballista_core::{
     },
 };
 use ballista_scheduler::{cluster::ClusterState, state::execution_stage::ExecutionStage};
-use cne_task::OBJECT_STORE_EXECUTOR_ID;
+use cne_task::{OBJECT_STORE_EXECUTOR_ID, codes, failure};
 use parking_lot::Mutex;
 use tonic::{Request, Response, Status};
 
-use super::{BallistaScheduler, PoolCluster};
+use super::{BallistaScheduler, PoolCluster, blocks::SentBlocks};
 
 // (stage, stage attempt, task)
 type Ended = HashSet<(u32, u32, u32)>;
@@ -40,14 +40,16 @@ pub struct Gateway {
     cluster: Arc<PoolCluster>,
     // Per running job: every task whose end was reported.
     ended: Arc<Mutex<HashMap<String, Ended>>>,
+    sent: Arc<SentBlocks>,
 }
 
 impl Gateway {
-    pub(super) fn new(ballista: BallistaScheduler, cluster: Arc<PoolCluster>) -> Self {
+    pub(super) fn new(ballista: BallistaScheduler, cluster: Arc<PoolCluster>, sent: Arc<SentBlocks>) -> Self {
         Self {
             ballista,
             cluster,
             ended: Arc::default(),
+            sent,
         }
     }
 
@@ -225,6 +227,14 @@ impl SchedulerGrpc for Gateway {
                 .await
                 .map_err(internal)?;
             self.forward(OBJECT_STORE_EXECUTOR_ID.into(), done).await?;
+        }
+        for task in &rest {
+            if let Some(task_status::Status::Failed(failed)) = &task.status
+                && failure::decode(&failed.error).is_some_and(|f| f.code == codes::UNKNOWN_BLOCK.code)
+            {
+                // Before Ballista launches the task again.
+                self.sent.forget(&task.job_id, &executor_id);
+            }
         }
         if !rest.is_empty() {
             self.forward(executor_id, rest).await?;

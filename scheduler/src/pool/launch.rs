@@ -16,22 +16,27 @@ use ballista_scheduler::state::{
     executor_manager::ExecutorManager,
     task_manager::{JobInfoCache, TaskLauncher},
 };
+use cne_task::blocks::wrap_plan;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
+
+use super::blocks::{Sending, SentBlocks};
 
 type BallistaState = SchedulerState<LogicalPlanNode, PhysicalPlanNode>;
 
-/// Sends tasks over the connection that Ballista's executor manager keeps per executor, and tells each task its partition. A launch that fails
+/// Sends tasks over the connection that Ballista's executor manager keeps per executor, tells each task its partition, and sends each block once. A launch that fails
 /// makes Ballista remove the executor at once, so a dead one is noticed before its heartbeat runs out.
 pub(super) struct Launcher {
     gateway_endpoint: String,
+    sent: Arc<SentBlocks>,
     // Set when Ballista, which owns this launcher, has been made.
     state: OnceLock<Weak<BallistaState>>,
 }
 
 impl Launcher {
-    pub(super) fn new(gateway_endpoint: String) -> Self {
+    pub(super) fn new(gateway_endpoint: String, sent: Arc<SentBlocks>) -> Self {
         Self {
             gateway_endpoint,
+            sent,
             state: OnceLock::new(),
         }
     }
@@ -42,23 +47,28 @@ impl Launcher {
     }
 
     /// Puts the partitions that each task computes in the place of Ballista's "global output partitions", which for a hash stage are the numbers
-    /// of all buckets: our executors commit a map output under the partition. Tasks of jobs that have ended are left out.
-    async fn with_partitions(
+    /// of all buckets: our executors commit a map output under the partition. Adds the blocks that the executor does not have. Tasks of jobs that
+    /// have ended are left out.
+    async fn complete(
         &self,
         tasks: Vec<MultiTaskDefinition>,
+        sending: &mut Sending<'_>,
     ) -> (Vec<MultiTaskDefinition>, HashSet<JobId>) {
         let jobs = self
             .state
             .get()
             .and_then(Weak::upgrade)
             .map(|state| state.task_manager.get_running_job_cache());
+        if let Some(jobs) = &jobs {
+            self.sent.retain(|job| jobs.contains_key(&JobId::new(job)));
+        }
         let (mut kept, mut refused) = (vec![], HashSet::new());
         for mut task in tasks {
             let job = JobId::new(&task.job_id);
             let Some(running) = jobs.as_ref().and_then(|jobs| jobs.get(&job)) else {
                 continue;
             };
-            if fill(&mut task, running).await {
+            if fill(&mut task, running, sending).await {
                 kept.push(task);
             } else {
                 tracing::error!(job = %job, stage = task.stage_id, "a task is launched that its stage does not know");
@@ -69,11 +79,13 @@ impl Launcher {
     }
 }
 
-async fn fill(tasks: &mut MultiTaskDefinition, job: &JobInfoCache) -> bool {
+async fn fill(tasks: &mut MultiTaskDefinition, job: &JobInfoCache, sending: &mut Sending<'_>) -> bool {
     let graph = job.execution_graph.read().await;
     let Some(ExecutionStage::Running(stage)) = graph.stages().get(&(tasks.stage_id as usize)) else {
         return false;
     };
+    let blocks = sending.missing(&tasks.job_id, &stage.plan);
+    tasks.plan = wrap_plan(std::mem::take(&mut tasks.plan), blocks);
     tasks
         .task_ids
         .iter_mut()
@@ -98,7 +110,8 @@ impl TaskLauncher for Launcher {
         tasks: Vec<MultiTaskDefinition>,
         executor_manager: &ExecutorManager,
     ) -> Result<HashSet<JobId>> {
-        let (tasks, mut refused) = self.with_partitions(tasks).await;
+        let mut sending = self.sent.launch(&executor.id);
+        let (tasks, mut refused) = self.complete(tasks, &mut sending).await;
         tracing::debug!(executor = %executor.id, tasks = tasks.len(), "launching tasks");
         if !tasks.is_empty() {
             let endpoint = self.gateway_endpoint.clone();
@@ -107,6 +120,7 @@ impl TaskLauncher for Launcher {
                     .launch_multi_task(&executor.id, tasks, endpoint)
                     .await?,
             );
+            sending.done();
         }
         Ok(refused)
     }

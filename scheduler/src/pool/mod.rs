@@ -1,5 +1,6 @@
 //! Ballista's scheduler inside this process, reachable for executors only, and with a pseudo executor that owns every finished task.
 
+mod blocks;
 mod cluster;
 mod gateway;
 mod launch;
@@ -20,6 +21,7 @@ use cne_task::{CometCodec, GRPC_MESSAGE_BYTES, session_config};
 use datafusion::{physical_plan::ExecutionPlan, prelude::SessionContext};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 
+use blocks::SentBlocks;
 pub use cluster::PoolCluster;
 pub use gateway::Gateway;
 
@@ -68,6 +70,7 @@ pub struct JobProgress {
 pub struct Pool {
     ballista: BallistaScheduler,
     cluster: Arc<PoolCluster>,
+    sent: Arc<SentBlocks>,
 }
 
 impl Pool {
@@ -78,7 +81,7 @@ impl Pool {
     pub async fn start(options: &PoolOptions) -> Result<Self, BallistaError> {
         let config = SchedulerConfig {
             scheduling_policy: TaskSchedulingPolicy::PushStaged,
-            override_physical_codec: Some(Arc::new(CometCodec::default())),
+            override_physical_codec: Some(Arc::new(CometCodec::naming_blocks())),
             override_config_producer: Some(Arc::new(session_config)),
             executor_timeout_seconds: options.executor_timeout.as_secs().max(2),
             expire_dead_executor_interval_seconds: 1,
@@ -109,9 +112,13 @@ impl Pool {
         let state = BallistaCluster::new(Arc::clone(&cluster) as Arc<dyn ClusterState>, Arc::new(jobs));
         let codec = BallistaCodec::new(
             Arc::new(ballista_core::serde::BallistaLogicalExtensionCodec::default()),
-            Arc::new(CometCodec::default()),
+            Arc::new(CometCodec::naming_blocks()),
         );
-        let launcher = Arc::new(launch::Launcher::new(options.gateway_endpoint.clone()));
+        let sent = Arc::new(SentBlocks::default());
+        let launcher = Arc::new(launch::Launcher::new(
+            options.gateway_endpoint.clone(),
+            Arc::clone(&sent),
+        ));
         let mut ballista = BallistaScheduler::new_with_task_launcher(
             options.gateway_endpoint.clone(),
             state,
@@ -122,12 +129,20 @@ impl Pool {
         );
         launcher.attach(&ballista.state);
         ballista.init().await?;
-        Ok(Self { ballista, cluster })
+        Ok(Self {
+            ballista,
+            cluster,
+            sent,
+        })
     }
 
     /// The service that executors talk to.
     pub fn gateway(&self) -> Gateway {
-        Gateway::new(self.ballista.clone(), Arc::clone(&self.cluster))
+        Gateway::new(
+            self.ballista.clone(),
+            Arc::clone(&self.cluster),
+            Arc::clone(&self.sent),
+        )
     }
 
     /// Hands a plan to Ballista, which runs it as a job. `subscriber` hears every change of the job's status.

@@ -14,6 +14,7 @@ use std::{
 
 use ballista_core::{
     BALLISTA_PROTOCOL_VERSION,
+    error::BallistaError,
     serde::protobuf::{
         CancelTasksParams, CancelTasksResult, ExecutorOperatingSystemSpecification, ExecutorRegistration,
         ExecutorResource, ExecutorSpecification, ExecutorStatus, FailedTask, HeartBeatParams,
@@ -27,10 +28,12 @@ use ballista_core::{
         task_status::Status as TaskEnd,
     },
 };
-use cne_task::{CometCodec, ExchangeExec};
+use cne_proto::v1::TaskFailure;
+use cne_task::{Blocks, CometCodec, ExchangeExec, blocks::unwrap_plan, codes, failure};
 use datafusion::{physical_plan::ExecutionPlan, prelude::SessionContext};
 use datafusion_proto::{physical_plan::AsExecutionPlan, protobuf::PhysicalPlanNode};
 use parking_lot::Mutex;
+use prost::Message;
 use tonic::{Request, Response, Status, transport::Channel};
 
 /// One task that was started: stage, stage attempt, partition.
@@ -48,6 +51,10 @@ pub struct Fake {
     pub removed: Arc<Mutex<Vec<String>>>,
     /// Tasks that run now, and the most that ever ran.
     pub running: Arc<Mutex<(usize, usize)>>,
+    /// Of each launched task: bytes of its plan and of the blocks beside it as they came, and as they would be with the blocks in the plan.
+    pub launched: Arc<Mutex<Vec<(usize, usize)>>>,
+    /// Blocks by job.
+    blocks: Arc<Mutex<HashMap<String, Arc<Blocks>>>>,
     dead: Arc<AtomicBool>,
     draining: Arc<AtomicBool>,
     registration: Arc<ExecutorRegistration>,
@@ -86,6 +93,8 @@ impl Fake {
             cancelled: Arc::default(),
             removed: Arc::default(),
             running: Arc::default(),
+            launched: Arc::default(),
+            blocks: Arc::default(),
             dead: Arc::default(),
             draining: Arc::default(),
             registration: Arc::new(registration),
@@ -140,6 +149,47 @@ impl Fake {
         self.dead.store(true, Ordering::SeqCst);
     }
 
+    /// As an executor that has dropped what it was sent.
+    pub fn lose_blocks(&self) {
+        self.blocks.lock().clear();
+    }
+
+    /// The decoded plan, or the failure of a task whose block is not here.
+    fn decode(&self, job: &str, launched: Vec<u8>) -> Result<Arc<dyn ExecutionPlan>, FailedTask> {
+        let bytes = launched.len();
+        let (plan, sent) = unwrap_plan(launched).unwrap();
+        let blocks = Arc::clone(self.blocks.lock().entry(job.into()).or_default());
+        sent.into_iter().for_each(|block| blocks.insert(block));
+        let node = PhysicalPlanNode::try_decode(&plan).unwrap();
+        let codec = CometCodec::with_blocks(blocks);
+        match node.try_into_physical_plan(&SessionContext::new().task_ctx(), &codec) {
+            Ok(plan) => {
+                let codec = CometCodec::default();
+                let inline = PhysicalPlanNode::try_from_physical_plan(Arc::clone(&plan), &codec).unwrap();
+                self.launched.lock().push((bytes, inline.encoded_len()));
+                Ok(plan)
+            }
+            Err(error) => {
+                assert!(error.find_root().to_string().contains("is not here"), "{error}");
+                let failure = TaskFailure {
+                    code: codes::UNKNOWN_BLOCK.code.into(),
+                    retryable: true,
+                    ..Default::default()
+                };
+                let error = BallistaError::DataFusionError(Box::new(failure::to_error(&failure)));
+                Err(FailedTask::from(error))
+            }
+        }
+    }
+
+    async fn report(&self, status: TaskStatus) {
+        let params = UpdateTaskStatusParams {
+            executor_id: self.id.clone(),
+            task_status: vec![status],
+        };
+        let _ = self.scheduler.clone().update_task_status(params).await;
+    }
+
     async fn run(&self, mut status: TaskStatus, partition: u32, plan: Arc<dyn ExecutionPlan>) {
         let this = (status.stage_id, status.stage_attempt_num, partition);
         self.started.lock().push(this);
@@ -167,11 +217,7 @@ impl Fake {
         status.status = Some(end);
         // Twice, as a client does that retries a call whose answer was lost.
         for _ in 0..2 {
-            let params = UpdateTaskStatusParams {
-                executor_id: self.id.clone(),
-                task_status: vec![status.clone()],
-            };
-            let _ = self.scheduler.clone().update_task_status(params).await;
+            self.report(status.clone()).await;
         }
     }
 }
@@ -195,12 +241,6 @@ fn outputs(writer: &Arc<dyn ExecutionPlan>, partition: u32) -> Vec<ShuffleWriteP
     (0..exchange.node().num_buckets).map(bucket).collect()
 }
 
-fn decode(plan: &[u8]) -> Arc<dyn ExecutionPlan> {
-    let node = PhysicalPlanNode::try_decode(plan).unwrap();
-    node.try_into_physical_plan(&SessionContext::new().task_ctx(), &CometCodec::default())
-        .unwrap()
-}
-
 #[tonic::async_trait]
 impl ExecutorGrpc for Fake {
     async fn launch_task(&self, _: Request<LaunchTaskParams>) -> Result<Response<LaunchTaskResult>, Status> {
@@ -219,8 +259,8 @@ impl ExecutorGrpc for Fake {
                 let [partition] = task.global_output_partition_ids[..] else {
                     panic!("one partition per task")
                 };
-                let plan = decode(&tasks.plan);
-                let status = TaskStatus {
+                let plan = self.decode(&tasks.job_id, tasks.plan.clone());
+                let mut status = TaskStatus {
                     task_id: task.task_id,
                     job_id: tasks.job_id.clone(),
                     stage_id: tasks.stage_id,
@@ -228,7 +268,15 @@ impl ExecutorGrpc for Fake {
                     ..Default::default()
                 };
                 let fake = self.clone();
-                tokio::spawn(async move { fake.run(status, partition, plan).await });
+                tokio::spawn(async move {
+                    match plan {
+                        Ok(plan) => fake.run(status, partition, plan).await,
+                        Err(failed) => {
+                            status.status = Some(TaskEnd::Failed(failed));
+                            fake.report(status).await;
+                        }
+                    }
+                });
             }
         }
         Ok(Response::new(LaunchMultiTaskResult { failed_jobs: vec![] }))
