@@ -213,6 +213,7 @@ fn secrets_and_foreign_files() {
         "file:/data/table/a",
         "file:///data/t/%2e%2e/x",
         "FILE:///etc/passwd",
+        "file://other-host/data/t/a",
     ] {
         refused("CNE-1011", &[path, "/data/t"], &scan(&[], path));
     }
@@ -233,6 +234,20 @@ fn secrets_and_foreign_files() {
         refused("CNE-1012", &[path], &last(path));
     }
     refused("CNE-1010", &[], &last("hdfs://user:hush@namenode/t"));
+}
+
+#[test]
+fn files_that_no_executor_reads_are_refused_at_submission() {
+    for (path, names) in [
+        ("hdfs://namenode/t/a", &["hdfs", "(file, s3 and s3a are)"][..]),
+        ("abfss://c@account/a", &["abfss"]),
+        ("gs://bucket/a", &["gs"]),
+        ("http://169.254.169.254/latest", &["http"]),
+        ("s3a:///a", &["no bucket"]),
+        ("/data/t/a", &["/data/t/a"]),
+    ] {
+        refused("CNE-1012", names, &bytes(&request(vec![files(&[], &[path])])));
+    }
 }
 
 #[test]

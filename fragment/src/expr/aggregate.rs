@@ -90,6 +90,10 @@ fn plan(planner: &mut ExprPlanner<'_>, aggregate: &AggExpr, merges: bool) -> Res
             return Err(Issue::new(format!("aggregate {}", aggregate_name(other)), reason).into());
         }
     };
+    if args.is_empty() && !matches!(kind, A::Count(_)) {
+        let what = format!("aggregate {}", aggregate_name(kind));
+        return Err(Issue::new(what, "the plan leaves out its argument").into());
+    }
     // A filter was applied where rows became state.
     let filter = match &aggregate.filter {
         Some(filter) if !merges => Some(planner.plan_predicate(Some(filter))?),

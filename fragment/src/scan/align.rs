@@ -73,6 +73,13 @@ pub(crate) fn physical_field_id(field: &Field) -> Option<i32> {
         .and_then(|id| id.parse().ok())
 }
 
+/// Equality without regard to case, as the JVM has it for a table's name in ASCII (others are refused, see [`super::check_scan`]): the
+/// file's name need not be ASCII, as the Kelvin sign is a `k`.
+fn same_name(file: &str, table: &str) -> bool {
+    file.eq_ignore_ascii_case(table)
+        || (!file.is_ascii() && file.to_lowercase() == table.to_ascii_lowercase())
+}
+
 impl Rules {
     /// Index of the one field that a name (or id) means; an error when several do.
     pub(crate) fn find(
@@ -85,7 +92,7 @@ impl Rules {
         let matches = |field: &FieldRef| match id.filter(|_| self.use_field_id) {
             Some(id) => physical_field_id(field) == Some(id),
             None if self.case_sensitive => field.name() == name,
-            None => field.name().eq_ignore_ascii_case(name),
+            None => same_name(field.name(), name),
         };
         let found: Vec<usize> = fields
             .iter()

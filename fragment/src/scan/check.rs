@@ -1,6 +1,6 @@
 use cne_proto::spark_expression::DataType as SparkType;
 use cne_proto::spark_expression::data_type::data_type_info::DatatypeStruct;
-use cne_proto::spark_operator::{NativeScan, NativeScanCommon, SparkStructField};
+use cne_proto::spark_operator::{NativeScanCommon, SparkStructField};
 
 use super::location::locate;
 use super::types::{arrow_type, literal_value, type_info};
@@ -53,26 +53,19 @@ pub fn check_scan(common: &NativeScanCommon) -> Vec<ScanRejection> {
     found
 }
 
-/// What can be refused by the file's URL alone.
-pub fn check_files(partition: &NativeScan) -> Vec<ScanRejection> {
-    let files = partition
-        .file_partition
-        .iter()
-        .flat_map(|files| &files.partitioned_file);
-    files
-        .filter_map(|file| locate(&file.file_path).err())
-        .map(|error| {
-            rejection(
-                "file",
-                error.to_string(),
-                "copy the table to S3 or to a directory that executors share",
-            )
-        })
-        .collect()
+/// What can be refused by a file's URL alone: another scheme than executors read, or one that is malformed.
+pub fn check_file(url: &str) -> Option<ScanRejection> {
+    let hint = "copy the table to S3 or to a directory that executors share";
+    locate(url)
+        .err()
+        .map(|error| rejection("file", error.to_string(), hint))
 }
 
+/// What a driver may say of the store; each with or without `bucket.<name>.` after `fs.s3a.`.
+const OPTIONS: [&str; 2] = ["path.style.access", "requester.pays.enabled"];
+
 fn check_option(key: &str, found: &mut Vec<ScanRejection>) {
-    const SECRET: [&str; 8] = [
+    const SECRET: [&str; 9] = [
         "access.key",
         "secret.key",
         "session.token",
@@ -80,24 +73,40 @@ fn check_option(key: &str, found: &mut Vec<ScanRejection>) {
         "secret",
         "account.key",
         "sas.",
-        "credential.provider.class",
+        "credential.provider",
+        "credentials.provider",
     ];
     let lower = key.to_ascii_lowercase();
-    if SECRET.iter().any(|secret| lower.contains(secret)) {
-        let hint = "executors use their own identity; remove the credential from the Hadoop configuration";
-        found.push(rejection(
-            format!("object store option {key}"),
+    let (reason, hint) = if SECRET.iter().any(|secret| lower.contains(secret)) {
+        (
             "credentials never travel with a plan",
-            hint,
-        ));
+            "executors use their own identity; remove the credential from the Hadoop configuration",
+        )
     } else if lower.ends_with("endpoint") {
-        let hint = "configure the endpoint on the executors (AWS_ENDPOINT_URL)";
-        found.push(rejection(
-            format!("object store option {key}"),
+        (
             "endpoints are the executors' own configuration",
-            hint,
-        ));
-    }
+            "configure the endpoint on the executors (AWS_ENDPOINT_URL)",
+        )
+    } else if !is_option(key) {
+        (
+            "executors do not read it",
+            "remove it, or configure the executors' own access",
+        )
+    } else {
+        return;
+    };
+    found.push(rejection(format!("object store option {key}"), reason, hint));
+}
+
+fn is_option(key: &str) -> bool {
+    let Some(rest) = key.strip_prefix("fs.s3a.") else {
+        return false;
+    };
+    let of_bucket = rest
+        .strip_prefix("bucket.")
+        .and_then(|rest| rest.split_once('.'))
+        .map(|(_, rest)| rest);
+    OPTIONS.contains(&of_bucket.unwrap_or(rest))
 }
 
 fn check_field(common: &NativeScanCommon, field: &SparkStructField, found: &mut Vec<ScanRejection>) {

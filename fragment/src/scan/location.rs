@@ -15,9 +15,6 @@ pub(crate) struct Location {
 pub(crate) fn locate(file_path: &str) -> Result<Location, ScanError> {
     let malformed = |reason: String| ScanError::unsupported(format!("file {file_path}"), reason);
     let url = Url::parse(file_path).map_err(|error| malformed(error.to_string()))?;
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(malformed("a URL with a user or password".to_string()));
-    }
     let store = match url.scheme() {
         "file" => match url.host_str() {
             None | Some("" | "localhost") => "file://".to_string(),
@@ -37,6 +34,9 @@ pub(crate) fn locate(file_path: &str) -> Result<Location, ScanError> {
             )));
         }
     };
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(malformed("a URL with a user or password".to_string()));
+    }
     // From the text, not from `url`: that has `..` and backslashes already interpreted.
     let path = file_path.split_once(':').map_or("", |(_, rest)| rest);
     let path = match path.strip_prefix("//") {

@@ -18,7 +18,7 @@ mod pruning;
 mod reader;
 mod types;
 
-pub use check::{ScanRejection, check_files, check_scan};
+pub use check::{ScanRejection, check_file, check_scan};
 pub use error::ScanError;
 pub use plan::{ScanContext, plan_scan, scan_output_schema};
 

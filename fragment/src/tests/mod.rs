@@ -6,6 +6,7 @@ mod fragments;
 mod joins;
 mod nodes;
 mod pushdown;
+mod rejection_list;
 mod rejections;
 mod shared;
 mod sorted;

@@ -5,7 +5,7 @@ mod secrets;
 use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
-use cne_fragment::scan::check_files;
+use cne_fragment::scan::check_file;
 use cne_proto::{
     COMET_VERSION, SPARK_VERSIONS,
     decode::{DecodeError, Limits, decode_strict, decode_strict_shared},
@@ -200,26 +200,25 @@ fn paths(stage: u32, scan: &NativeScan, accepts: &Accepts) -> Vec<(Code, Rejecti
         .iter()
         .flat_map(|partition| &partition.partitioned_file);
     let mut found = vec![];
-    for file in files {
-        if secrets::has_user_info(&file.file_path) {
-            let what = secrets::without_user_info(&file.file_path);
+    for file in files.clone() {
+        let url = &file.file_path;
+        if secrets::has_user_info(url) {
+            let what = secrets::without_user_info(url);
             found.push((
                 codes::SECRET,
                 rejection(stage, "native_scan", &what, "the URL carries a user or password"),
             ));
-        } else if let (Some(path), Some(roots)) = (local_path(&file.file_path), &accepts.file_roots)
+        } else if let (Some(path), Some(roots)) = (local_path(url), &accepts.file_roots)
             && !roots.iter().any(|root| is_under(&path, root))
         {
             let reason = format!("only files under {roots:?} may be read");
-            found.push((
-                codes::FILE_ROOT,
-                rejection(stage, "native_scan", &file.file_path, &reason),
-            ));
+            found.push((codes::FILE_ROOT, rejection(stage, "native_scan", url, &reason)));
         }
     }
     // Their texts name the URL, so none is asked for when one carries a password.
     if !found.iter().any(|(code, _)| *code == codes::SECRET) {
-        found.extend(check_files(scan).into_iter().map(|refused| {
+        let refused = files.filter_map(|file| check_file(&file.file_path));
+        found.extend(refused.map(|refused| {
             let mut rejection = rejection(stage, "native_scan", &refused.what, &refused.reason);
             rejection.hint = refused.hint;
             (codes::NOT_EXECUTED, rejection)

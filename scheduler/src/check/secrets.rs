@@ -36,9 +36,10 @@ fn authority(url: &str) -> Option<(&str, &str)> {
     Some((scheme, authority))
 }
 
-/// Whether a URL has a user, or a user and a password, before its host.
+/// Whether a URL has a user, or a user and a password, before its host. Azure's have a container there.
 pub(super) fn has_user_info(url: &str) -> bool {
-    authority(url).is_some_and(|(_, authority)| authority.contains('@'))
+    const CONTAINERS: [&str; 4] = ["abfs", "abfss", "wasb", "wasbs"];
+    authority(url).is_some_and(|(scheme, authority)| authority.contains('@') && !CONTAINERS.contains(&scheme))
 }
 
 /// The URL with its user and password replaced.
@@ -85,6 +86,7 @@ mod tests {
     fn users_in_urls() {
         assert!(has_user_info("s3a://key:secret@bucket/a"));
         assert!(!has_user_info("s3a://bucket/a@b"));
+        assert!(!has_user_info("abfss://container@account/a"));
         assert_eq!(
             without_user_info("s3a://key:secret@bucket/a"),
             "s3a://***@bucket/a"

@@ -342,6 +342,20 @@ async fn filters_prune_but_never_lose_a_row_whatever_the_case_of_names() {
             .await
             .contains("ambiguous: A, a")
     );
+    let kelvin = write(
+        directory.path(),
+        "k.parquet",
+        vec![("\u{212a}", ints(0..2))],
+        plain(),
+    );
+    let found = read(&common(vec![field("k", spark(DataTypeId::Int32))]), &kelvin)
+        .await
+        .unwrap();
+    assert_eq!(
+        found.column(0).null_count(),
+        0,
+        "the JVM lowers the Kelvin sign to k"
+    );
     let unrelated = common(vec![field("B", spark(DataTypeId::Int32))]);
     assert_eq!(
         read(&unrelated, &twice).await.unwrap().num_rows(),
