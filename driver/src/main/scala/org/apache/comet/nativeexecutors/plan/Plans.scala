@@ -35,15 +35,20 @@ private[plan] object Plans {
     case _                     => false
   }
 
-  /** A node that is not native, with what Comet says about it. */
+  /** A node that is not native, with what we or Comet know about it. */
   def whyUnsupported(plan: SparkPlan): Seq[Unsupported] = {
-    val reasons = new ExtendedExplainInfo().fallbackReasons(plan).toSeq.sorted
-    if (reasons.nonEmpty) reasons.map(reason => Unsupported(plan.nodeName, reason))
-    else Seq(known(plan).getOrElse(Unsupported(
-      plan.nodeName,
-      s"the pool has no such operator (${plan.getClass.getName})"
-    )))
+    // Comet's reasons would name settings of its own that do not help here.
+    lazy val reasons = new ExtendedExplainInfo().fallbackReasons(plan).toSeq.sorted
+    known(plan).map(Seq(_)).getOrElse {
+      if (reasons.nonEmpty) reasons.map(reason => Unsupported(plan.nodeName, withExpressions(plan, reason)))
+      else Seq(Unsupported(plan.nodeName, s"the pool has no such operator (${plan.getClass.getName})"))
+    }
   }
+
+  // "Project is not supported" is said when it is one of its expressions that has no message.
+  private def withExpressions(plan: SparkPlan, reason: String): String =
+    if (reason != s"${plan.nodeName} is not supported" || plan.expressions.isEmpty) reason
+    else s"$reason with ${plan.expressions.map(_.sql).mkString(", ").take(200)}"
 
   private def known(plan: SparkPlan): Option[Unsupported] = plan match {
     case _: CometInMemoryTableScanExec | _: columnar.InMemoryTableScanExec =>
@@ -63,10 +68,7 @@ private[plan] object Plans {
         val reason = "a scan by buckets is partitioned by Spark's table layout"
         Seq(Unsupported(s.nodeName, reason, "SET spark.sql.sources.bucketing.enabled=false"))
       } else Nil
-      val users = s.relation.location.rootPaths.filter(_.toUri.getUserInfo != null)
-      bucketed ++ users.take(1).map(path =>
-        Unsupported(s.nodeName, s"the URL of ${path.getName} carries a user or password")
-      )
+      bucketed ++ Storage.unsupported(s)
     case _: CometRangeExec   => Nil
     case leaf: CometLeafExec => Seq(known(leaf).getOrElse(Unsupported(leaf.nodeName, "the pool reads Parquet only")))
     case _                   => Nil
