@@ -155,7 +155,12 @@ fn scan_class(error: &ScanError) -> Option<Class> {
             _ => class(codes::FILE_CORRUPT, false),
         },
         ScanError::Read { source, .. } => object_store_class(source),
-        _ => class(codes::TASK_FAILED, false),
+        ScanError::TypeMismatch { .. }
+        | ScanError::Ambiguous { .. }
+        | ScanError::NoFieldIds { .. }
+        | ScanError::Rebase { .. }
+        | ScanError::Value { .. } => class(codes::FILE_CONTENT, false),
+        ScanError::Unsupported { .. } => class(codes::PLANNING_DIFFERS, false),
     }
 }
 

@@ -48,7 +48,8 @@ codes! {
     PLANNING_DIFFERS = "CNE-2010", false, "An executor could not plan what the scheduler accepted (versions differ?).";
     ACCESS_DENIED = "CNE-2011", false, "The executor's identity may not read a file.";
     RESULT_TOO_LARGE = "CNE-2012", false, "One row or batch is larger than can be sent.";
-    UNKNOWN_BLOCK = "CNE-2013", true, "An executor does not have the block that a task names; it is sent again.";
+    FILE_CONTENT = "CNE-2013", false, "A data file holds what is not read as Spark would: a column of another type, an ambiguous name, dates of the Julian calendar.";
+    UNKNOWN_BLOCK = "CNE-2014", true, "An executor does not have the block that a task names; it is sent again.";
     CANCELLED = "CNE-3001", false, "The query was cancelled by the client.";
     DEADLINE = "CNE-3002", false, "The query took longer than its deadline.";
     NO_EXECUTORS = "CNE-3003", true, "No executor was there for longer than the configured wait.";
@@ -61,6 +62,8 @@ codes! {
     TICKET_EXPIRED = "CNE-4002", false, "The ticket has expired.";
     TICKET_FOREIGN = "CNE-4003", false, "The ticket was issued for another pool.";
     RESULT_GONE = "CNE-4004", true, "The result is not stored any more.";
+    UNREACHABLE = "CNE-5001", true, "Raised by the driver: the scheduler or an executor does not answer.";
+    RESULT_SCHEMA = "CNE-5002", false, "Raised by the driver: the pool's result has other columns than the plan.";
 }
 
 /// The entry of `code`, if it is one of the pool's.
@@ -71,6 +74,10 @@ pub fn lookup(code: &str) -> Option<Code> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(path: &str) -> String {
+        std::fs::read_to_string(format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap_or_default()
+    }
 
     #[test]
     fn unique_ordered_and_documented() {
@@ -90,8 +97,29 @@ mod tests {
             "# Error codes\n\nEvery error of the pool has one of these codes. Kept equal to `task/src/codes.rs` by a test.\n\n\
              | code | may succeed again | meaning |\n|---|---|---|\n{rows}"
         );
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/errors.md");
-        let found = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(found == expected, "docs/errors.md should be:\n{expected}");
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/errors.md");
+            std::fs::write(path, &expected).unwrap();
+        }
+        assert!(
+            read("docs/errors.md") == expected,
+            "docs/errors.md is stale: run `UPDATE_DOCS=1 cargo test -p cne-task` and commit it"
+        );
+    }
+
+    #[test]
+    fn the_driver_has_no_codes_of_its_own() {
+        let driver = read("driver/src/main/scala/org/apache/comet/nativeexecutors/Errors.scala");
+        let codes: Vec<_> = driver
+            .split('"')
+            .filter(|text| text.starts_with("CNE-") && text.len() == "CNE-nnnn".len())
+            .collect();
+        assert!(
+            codes.contains(&UNREACHABLE.code) && codes.contains(&RESULT_SCHEMA.code),
+            "{codes:?}"
+        );
+        for code in codes {
+            assert!(lookup(code).is_some(), "{code}");
+        }
     }
 }
