@@ -76,7 +76,8 @@ settings! {
         pub storage_url: String = "CNE_STORAGE_URL";
         /// Directories below which `file:` tables may be read. None by default: then no local file is read.
         pub file_roots: Vec<String> = "CNE_FILE_ROOTS";
-        /// Directory for spilled data; emptied at the start. A temporary directory by default.
+        /// Directory for spilled data. Each process has a folder `tasks-<pid>-*` in it and removes those that dead processes left. By default
+        /// `comet-executor` in the system's temporary directory.
         pub work_dir: Option<PathBuf> = "CNE_WORK_DIR";
         /// Tasks that run at the same time. The number of cores by default.
         pub task_slots: Option<NonZeroUsize> = "CNE_TASK_SLOTS";
