@@ -204,11 +204,16 @@ fn object_store_class(error: &object_store::Error) -> Option<Class> {
     }
 }
 
+/// The disk manager's quota has no type of its own.
+const SPILL_QUOTA_TEXT: &str = "disk space during the spilling process has exceeded";
+
 fn io_class(error: &std::io::Error) -> Option<Class> {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => class(codes::DISK_FULL, true),
         ErrorKind::NotFound => class(codes::FILE_MISSING, false),
         ErrorKind::PermissionDenied => class(codes::ACCESS_DENIED, false),
+        // So says DataFusion's disk manager where a spill goes beyond its quota.
+        ErrorKind::Other if error.to_string().contains(SPILL_QUOTA_TEXT) => class(codes::DISK_FULL, true),
         _ => None,
     }
 }
@@ -216,8 +221,7 @@ fn io_class(error: &std::io::Error) -> Option<Class> {
 fn foreign_class(cause: &(dyn Error + 'static)) -> Option<Class> {
     if let Some(error) = cause.downcast_ref::<DataFusionError>() {
         return match error {
-            // The disk manager's quota has no type of its own.
-            DataFusionError::ResourcesExhausted(text) if text.contains("disk space") => {
+            DataFusionError::ResourcesExhausted(text) if text.contains(SPILL_QUOTA_TEXT) => {
                 class(codes::DISK_FULL, true)
             }
             DataFusionError::ResourcesExhausted(_) => class(codes::OUT_OF_MEMORY, true),
@@ -312,6 +316,14 @@ mod tests {
         );
         let full = std::io::Error::from(ErrorKind::StorageFull);
         assert_eq!(found(DataFusionError::IoError(full)), (codes::DISK_FULL, true));
+        // A full disk and a full quota, as they come out of DataFusion's writer of spill files.
+        let full = DataFusionError::IoError(ErrorKind::StorageFull.into());
+        let quota = format!("The used {SPILL_QUOTA_TEXT} the allowable limit of 1 B");
+        for error in [std::io::Error::from(full), std::io::Error::other(quota)] {
+            let arrow = ArrowError::IoError(error.to_string(), error);
+            let error = DataFusionError::ArrowError(Box::new(arrow), None);
+            assert_eq!(found(error), (codes::DISK_FULL, true));
+        }
         assert_eq!(
             found(external(FragmentError::Cancelled)),
             (codes::TASK_CANCELLED, true)

@@ -144,7 +144,10 @@ impl FlightService for ResultService {
         };
         let schema = client_schema(&rows.schema()).map_err(|found| unsendable(&found))?;
         let sent = Arc::clone(&schema);
+        let serving = self.totals.serve();
         let rows = rows.map(move |batch| {
+            // The stream is dropped at its end, or when the client is gone.
+            let _ = &serving;
             let batch = batch.map_err(|error| match StoreError::find(&error) {
                 Some(error) => store_status(error, &query_id),
                 None => status(

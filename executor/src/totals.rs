@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
@@ -6,6 +7,7 @@ use serde_json::{Value, json};
 #[derive(Debug, Default)]
 pub struct Totals {
     running: AtomicU64,
+    serving: AtomicU64,
     succeeded: AtomicU64,
     failed: AtomicU64,
     rows: AtomicU64,
@@ -17,6 +19,12 @@ impl Totals {
     pub(crate) fn task(&self) -> Running<'_> {
         self.running.fetch_add(1, Ordering::Relaxed);
         Running(self)
+    }
+
+    /// Counts a result as being sent until the guard is dropped.
+    pub(crate) fn serve(self: &Arc<Self>) -> Serving {
+        self.serving.fetch_add(1, Ordering::Relaxed);
+        Serving(Arc::clone(self))
     }
 
     pub(crate) fn succeeded(&self, rows: u64, bytes: u64) {
@@ -34,6 +42,7 @@ impl Totals {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         json!({
             "tasks_running": get(&self.running),
+            "results_open": get(&self.serving),
             "tasks_succeeded": get(&self.succeeded),
             "tasks_failed": get(&self.failed),
             "rows_produced": get(&self.rows),
@@ -47,5 +56,13 @@ pub(crate) struct Running<'a>(&'a Totals);
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+pub(crate) struct Serving(Arc<Totals>);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.0.serving.fetch_sub(1, Ordering::Relaxed);
     }
 }
