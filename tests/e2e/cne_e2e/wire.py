@@ -1,4 +1,7 @@
-"""Requests by hand, for what a right driver never sends: a few lines of protobuf encoding, field numbers from query.proto."""
+"""Requests and tickets by hand, for what a right driver never sends: a few lines of protobuf encoding, field numbers from query.proto,
+task.proto and Comet's messages."""
+import hashlib
+import hmac
 import re
 
 from . import paths
@@ -34,6 +37,65 @@ def fingerprint() -> str:
 def inline_stage(data: bytes = b"") -> bytes:
     """A stage of inline data with one partition."""
     return blob(1, "LocalTableScan") + blob(13, blob(1, data))
+
+
+def rows_stage(rows: int) -> bytes:
+    """A stage of `rows` consecutive BIGINTs in one partition."""
+    import pyarrow as pa
+
+    batch = pa.record_batch([pa.array(range(rows), pa.int64())], ["a"])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        for at in range(0, rows, 8192):
+            writer.write_batch(batch.slice(at, 8192))
+    return inline_stage(sink.getvalue().to_pybytes())
+
+
+def scan_stage(options: dict, file: str = "s3a://bucket/t/a.parquet") -> bytes:
+    """A stage that scans one BIGINT column of a Parquet file, with options of the object store."""
+    column = blob(1, "a") + blob(2, number(1, 4)) + number(3, 1)
+    common = blob(1, column) + blob(2, column) + blob(5, varint(0))
+    for key, value in options.items():
+        common += blob(10, blob(1, key) + blob(2, value))
+    partition = blob(2, blob(1, blob(1, file) + number(3, 100) + number(4, 100)))
+    block = blob(1, blob(111, b"")) + blob(2, blob(1, common) + blob(2, partition))
+    return blob(1, "CometNativeScan") + blob(10, block)
+
+
+def nested_stage(depth: int) -> bytes:
+    """A stage with projections inside each other."""
+    operator = blob(100, b"")
+    for _ in range(depth):
+        operator = blob(1, operator) + blob(101, b"")
+    return blob(1, "CometProject") + blob(10, blob(1, operator))
+
+
+def fields(data: bytes) -> dict[int, bytes | int]:
+    """The fields of a message that has each at most once, as numbers or bytes."""
+    def read(at: int) -> tuple[int, int]:
+        value = shift = 0
+        while True:
+            byte = data[at]
+            value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
+            if byte < 128:
+                return value, at
+
+    at, out = 0, {}
+    while at < len(data):
+        key, at = read(at)
+        value, at = read(at)
+        if key & 7 == 2:
+            value, at = data[at:at + value], at + value
+        out[key >> 3] = value
+    return out
+
+
+def signed(ticket: dict[int, bytes | int], key: str) -> bytes:
+    """A ticket of these fields, signed with a pool's key (`id:hex`) as the scheduler signs it."""
+    name, secret = key.split(":")
+    body = b"".join(number(n, v) if isinstance(v, int) else blob(n, v) for n, v in ticket.items())
+    mac = hmac.new(bytes.fromhex(secret), name.encode() + b"\0" + body, hashlib.sha256).digest()
+    return blob(1, body) + blob(2, name) + blob(3, mac)
 
 
 def request(query_id: str, **changes) -> bytes:
