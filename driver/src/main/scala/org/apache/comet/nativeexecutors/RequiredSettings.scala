@@ -8,7 +8,7 @@ import org.apache.spark.sql.internal.SQLConf
  */
 object RequiredSettings {
   private val excludedRules = "spark.sql.optimizer.excludedRules"
-  private val mergeSubplans = "org.apache.spark.sql.catalyst.optimizer.MergeSubplans"
+  private val mergeSubqueries = "org.apache.spark.sql.catalyst.optimizer.MergeScalarSubqueries"
 
   /** What is set where the user has not set it. */
   val values: Seq[(String, String)] = Seq(
@@ -49,8 +49,8 @@ object RequiredSettings {
     missing.foreach { case (key, value) => conf.setConfString(key, value) }
     val excluded = rules(conf)
     // It makes scalar subqueries of structs, which are not native.
-    val ours = if (excluded.contains(mergeSubplans)) Nil else Seq(excludedRules)
-    ours.foreach(key => conf.setConfString(key, (excluded :+ mergeSubplans).mkString(",")))
+    val ours = if (excluded.contains(mergeSubqueries)) Nil else Seq(excludedRules)
+    ours.foreach(key => conf.setConfString(key, (excluded :+ mergeSubqueries).mkString(",")))
     conf.setConfString(record, (applied(conf) ++ missing.map(_._1) ++ ours).distinct.mkString(","))
   }
 
@@ -58,7 +58,7 @@ object RequiredSettings {
     val ours = values.toMap
     applied(conf).foreach {
       case `excludedRules` =>
-        val rest = rules(conf).filter(_ != mergeSubplans)
+        val rest = rules(conf).filter(_ != mergeSubqueries)
         if (rest.isEmpty) conf.unsetConf(excludedRules) else conf.setConfString(excludedRules, rest.mkString(","))
       // What the user has changed in between stays.
       case key => if (conf.contains(key) && ours.get(key).contains(conf.getConfString(key))) conf.unsetConf(key)

@@ -107,6 +107,9 @@ class StageGraphSuite extends CometSession {
     adaptive("a scalar subquery is asked for once") {
       val (found, _) = graph("SELECT k FROM t WHERE k > (SELECT max(k) FROM u)")
       assert(found.subqueries.size == 1)
+      // Spark would merge these into one of a struct, which is not native.
+      val (both, _) = graph("SELECT k FROM t WHERE k > (SELECT max(k) FROM u) OR k < (SELECT min(k) FROM u)")
+      assert(both.subqueries.size == 2)
       // One plan for it, not one for the filter and one for the scan's copy of the filter.
       assert(leaf("SELECT k FROM t WHERE k > (SELECT max(k) FROM u)").scalars.size == 1)
     }
@@ -157,7 +160,7 @@ class StageGraphSuite extends CometSession {
       withConf(Settings.Enabled.key -> "false") {
         assert(spark.sql("SELECT count(*) FROM t").head().getLong(0) == 2)
         assert(spark.conf.getOption(key).isEmpty)
-        assert(spark.conf.getOption("spark.sql.optimizer.excludedRules").forall(!_.contains("MergeSubplans")))
+        assert(spark.conf.getOption("spark.sql.optimizer.excludedRules").forall(!_.contains("MergeScalarSubqueries")))
         assert(spark.conf.get("spark.comet.exec.range.enabled") == "false")
       }
     }
