@@ -60,7 +60,7 @@ SELECT id, CAST(d AS INT) AS v FROM special
 SELECT id, CAST(d AS DECIMAL(10, 2)) AS v FROM special WHERE id <= 3
 --- case numbers_to_string
 SELECT id, CAST(i AS STRING) AS a, CAST(l AS STRING) AS b, CAST(c AS STRING) AS c FROM numbers
---- case double_to_string
+--- case double_to_string refused=the text depends on the Java version
 SELECT id, CAST(d AS STRING) AS v FROM numbers
 --- case bool_and_back
 SELECT id, CAST(i AS BOOLEAN) AS a, CAST(i > 0 AS INT) AS b FROM numbers
