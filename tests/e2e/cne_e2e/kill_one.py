@@ -2,15 +2,18 @@
 
     python -m cne_e2e.kill_one 20 [--scale 0.1] [--seed N]
 
-A run counts only when the scheduler said that the query was running both right before and right after the kill; an attempt whose
-query was over too early is made again (its answer is still checked). The last line is
-`kill-one: runs N, killed mid-query N, right N, wrong 0, hung 0`.
+The moment of a kill is a random point of the query's work: when a random number of its tasks is done, and then some. A run counts as killed
+mid-query only when the scheduler said right before the kill that tasks of the query were running, and right after it that it had not yet
+succeeded. Every run's answer is checked, killed or not. The last line is
+`kill-one: runs N, killed mid-query K, right R, wrong W, hung H`; the exit code is 0 only for N = K = R.
 """
 import argparse
+import math
 import random
 import sys
 import threading
 import time
+from dataclasses import dataclass
 
 from . import golden, pool, session, tpch
 
@@ -18,21 +21,71 @@ from . import golden, pool, session, tpch
 HUNG_SECONDS = 180
 
 
+@dataclass(frozen=True)
+class Run:
+    """One run: whether the executor went away in the middle, and `right`, `hung` or the first difference."""
+
+    killed: bool
+    outcome: str
+
+
+def summary(runs: list[Run], wanted: int) -> tuple[str, int]:
+    """The last line, and the exit code."""
+    killed = sum(r.killed for r in runs)
+    right = sum(r.outcome == "right" for r in runs)
+    hung = sum(r.outcome == "hung" for r in runs)
+    line = f"kill-one: runs {len(runs)}, killed mid-query {killed}, right {right}, wrong {len(runs) - right - hung}, hung {hung}"
+    return line, 0 if len(runs) == killed == right == wanted else 1
+
+
 class Running(threading.Thread):
     """One query in a thread of its own, so that the main thread can kill executors meanwhile."""
 
-    def __init__(self, spark, name, want):
+    def __init__(self, p: pool.Pool, spark, name, want):
         super().__init__(daemon=True)
-        self.spark, self.query, self.want = spark, name, want
+        self.pool, self.spark, self.query, self.want = p, spark, name, want
+        self.earlier = {q["query_id"] for q in p.query_list()}
         self.result: tpch.Result | None = None
+        # By pool query, the most tasks that were seen done: when it has succeeded, the scheduler says no number any more.
+        self.done: dict[str, int] = {}
 
     def run(self) -> None:
         self.result = tpch.check(self.spark, self.query, self.want)
 
+    def on_pool(self) -> dict[str, dict]:
+        """What the scheduler says of the pool's queries for this one: itself and its subqueries, by id."""
+        found = {q["query_id"]: q for q in self.pool.query_list() if q["query_id"] not in self.earlier}
+        for i, q in found.items():
+            self.done[i] = max(self.done.get(i, 0), q["tasks_done"])
+        return found
 
-def is_running(p: pool.Pool) -> bool:
-    """Whether the scheduler has a query in execution with at least one task given to an executor."""
-    return any(q["state"] == "running" and q["tasks_running"] > 0 for q in p.query_list())
+    def reach(self, tasks: float, seconds: float) -> bool:
+        """Waits until so many tasks are done, then so long; says whether tasks of the query run then."""
+        until = None
+        while self.is_alive():
+            now = self.on_pool()
+            if until is None and sum(self.done.values()) >= tasks:
+                until = time.monotonic() + seconds
+            if until is not None and time.monotonic() >= until and in_the_middle(now):
+                return True
+            time.sleep(0.002)
+        return False
+
+
+def in_the_middle(queries: dict[str, dict]) -> set[str]:
+    """Ids of those that have tasks at executors."""
+    return {i for i, q in queries.items() if q["state"] == "running" and q["tasks_running"] > 0}
+
+
+def kill_in(p: pool.Pool, query: Running, victim: str) -> bool:
+    """Kills the executor, waits for the query's end, and says whether the kill was in its middle."""
+    before = in_the_middle(query.on_pool())
+    p.kill(victim)
+    after = query.on_pool()
+    query.join(HUNG_SECONDS)
+    unfinished = any(after[i]["state"] != "succeeded" for i in before if i in after)
+    # Or what ended just then was a subquery, and the query proper came later.
+    return unfinished or bool(before and query.on_pool().keys() - after.keys())
 
 
 def main() -> int:
@@ -46,50 +99,52 @@ def main() -> int:
     rng = random.Random(args.seed)
     print(f"seed {args.seed}", flush=True)
     want, _ = golden.tpch_answers(args.scale)
-    runs = right = wrong = hung = attempts = 0
+    runs: list[Run] = []
     with pool.temporary(slots=1) as p:
         spark = session.classic(session.pool_conf(p.url))
         session.tpch_views(spark, args.scale)
-        expected = {}
+        seconds, tasks = {}, {}
         for _ in range(2):  # the first pass warms the JVM up, the second one says how long each query takes
             for name in want:
-                r = tpch.check(spark, name, want[name])
-                if r.difference:
-                    print(f"{name} is wrong without any kill: {r.difference}")
+                query = Running(p, spark, name, want[name])
+                query.start()
+                query.reach(math.inf, 0)
+                query.join()
+                if query.result.difference:
+                    print(f"{name} is wrong without any kill: {query.result.difference}")
                     return 1
-                expected[name] = r.seconds
-        print("undisturbed: " + ", ".join(f"{n} {s:.2f} s" for n, s in expected.items()), flush=True)
-        while runs < args.runs and attempts < 10 * args.runs:
-            attempts += 1
+                seconds[name], tasks[name] = query.result.seconds, sum(query.done.values())
+        print("undisturbed: " + ", ".join(f"{n} {s:.2f} s {tasks[n]} tasks" for n, s in seconds.items()), flush=True)
+        for number in range(1, args.runs + 1):
             name = rng.choice(list(want))
-            delay = rng.random() * expected[name]
             victim = rng.choice(sorted(p.executor_flight))
-            query = Running(spark, name, want[name])
+            point = rng.randrange(tasks[name])
+            # Somewhere inside a task: half of the time goes into planning and reading, and two tasks run side by side.
+            more = rng.random() * seconds[name] / tasks[name] / 4
+            query = Running(p, spark, name, want[name])
             start = time.monotonic()
             query.start()
-            time.sleep(delay)
-            before = is_running(p)
-            if before:
-                p.kill(victim)
-            mid_query = before and query.is_alive() and is_running(p)
+            reached = query.reach(point, more)
+            at = time.monotonic() - start
+            killed = reached and kill_in(p, query, victim)
             query.join(HUNG_SECONDS)
-            seconds = time.monotonic() - start
             outcome = "hung" if query.is_alive() else query.result.difference or "right"
-            runs += mid_query
-            right += mid_query and outcome == "right"
-            hung += outcome == "hung"
-            wrong += outcome not in ("right", "hung")
-            print(f"{runs:>3} {name:<4} {victim if before else '-':<11} at {delay:.2f} s, "
-                  f"{'mid-query' if mid_query else 'too late, not counted'}: {outcome} after {seconds:.2f} s", flush=True)
+            runs.append(Run(killed, outcome))
+            how = "killed" if killed else "NOT KILLED: the query was over before the kill"
+            print(f"{number:>3} {name:<4} {victim if reached else '-':<11} at {at:.2f} s, {point} of {tasks[name]} tasks done, {how}: "
+                  f"{outcome} after {time.monotonic() - start:.2f} s", flush=True)
             if outcome == "hung":
                 spark.sparkContext.cancelAllJobs()
                 query.join(30)
-            if before:
+            if reached:
                 p.start_executor(victim)
                 p.wait_healthy()
         spark.stop()
-    print(f"kill-one: runs {runs}, killed mid-query {runs}, right {right}, wrong {wrong}, hung {hung}", flush=True)
-    return 0 if right == runs == args.runs and not wrong and not hung else 1
+    line, code = summary(runs, args.runs)
+    if code:
+        print("not every run was killed in the middle and right", flush=True)
+    print(line, flush=True)
+    return code
 
 
 if __name__ == "__main__":
