@@ -252,7 +252,7 @@ async fn a_block_is_kept_for_its_job_and_asked_for_when_it_is_not_there() {
             matches!(failed.failed_reason, Some(FailedReason::IoError(_))),
             "Ballista tries it again: {failed:?}"
         );
-        assert_eq!(failure::decode(&failed.error).unwrap().code, "CNE-2013");
+        assert_eq!(failure::decode(&failed.error).unwrap().code, "CNE-2014");
     };
     service.launch_multi_task(tasks(named.clone())).await.unwrap();
     missing(end(&mut ends).await);
