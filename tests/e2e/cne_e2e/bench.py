@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import golden, paths, pool, queries, session
+from . import golden, latency, paths, pool, queries, session
 from .compare import Answer, difference
 
 ENGINES = {
@@ -25,6 +25,8 @@ ENGINES = {
     "sail": "Sail 0.7.2, 2 threads",
     "duckdb": "DuckDB 1.5.5, 2 threads",
 }
+# Beside the queries: a one-row query at the scheduler.
+LATENCY = "latency"
 MEMORY = {"spark.driver.memory": "4g", "spark.memory.offHeap.size": "4g"}
 
 
@@ -56,6 +58,7 @@ def engine_pool(scale: str) -> None:
     """The pool: two executors with one slot each, planning by the real driver included."""
     with pool.temporary(slots=1) as p:
         _spark(session.classic(session.pool_conf(p.url) | MEMORY), scale)
+        print(json.dumps({"query": LATENCY} | latency.summary(latency.first_row_ms(p))), flush=True)
 
 
 def engine_spark(scale: str) -> None:
@@ -113,7 +116,7 @@ def measure(engine: str, scale: str) -> dict[str, dict]:
         if line.startswith("{"):
             one = json.loads(line)
             out[one["query"]] = one
-            text = one.get("error") or one.get("wrong") or f"{one['seconds']:.2f} s"
+            text = one.get("error") or one.get("wrong") or (f"{one['seconds']:.2f} s" if "seconds" in one else f"{one['median']:.1f} ms")
             print(f"  {one['query']:<4} {text}", file=sys.stderr, flush=True)
     if process.wait() != 0:
         print(f"  {engine} ended with {process.returncode}", file=sys.stderr)
@@ -153,6 +156,11 @@ def report(results: dict[str, dict], scale: str) -> str:
             mean = geometric_mean(ratios["comet"].values())
             lines += ["", f"Target of this version: 1.5 times ahead of Comet in Spark on the geometric mean. Measured: {mean:.2f}, "
                           + ("met." if mean >= 1.5 else "**missed**.")]
+    found = results.get("pool", {}).get(LATENCY)
+    if found:
+        lines += ["", "## Latency", "", "A query of one row without Spark, from its submission at the scheduler to its first row at the client, 100 one "
+                  f"after the other: median {found['median']:.1f} ms, 95th percentile {found['p95']:.1f} ms. Target: under 50 ms, "
+                  + ("met." if found["p95"] < 50 else "**missed**.")]
     bad = [f"- {ENGINES[e]}, {q}: {r.get('error') or r.get('wrong')}" for e in engines for q, r in results[e].items()
            if r.get("error") or r.get("wrong")]
     if bad:
