@@ -1,6 +1,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DataFusionError, JoinType, Result};
@@ -99,9 +100,14 @@ impl fmt::Debug for Build {
 }
 
 async fn build(table: Arc<HashJoinExec>, context: Arc<TaskContext>) -> Result<bool> {
+    let started = Instant::now();
     let rows = make_cooperative(table.execute(0, context)?);
     match rows.try_for_each(|_| async { Ok(()) }).await {
-        Ok(()) => Ok(true),
+        Ok(()) => {
+            let ms = started.elapsed().as_millis() as u64;
+            tracing::debug!(ms, "a hash table is shared");
+            Ok(true)
+        }
         Err(error) if matches!(error.find_root(), DataFusionError::ResourcesExhausted(_)) => {
             tracing::debug!(%error, "a hash table is too large to be shared");
             Ok(false)
