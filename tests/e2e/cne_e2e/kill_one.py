@@ -2,7 +2,7 @@
 
     python -m cne_e2e.kill_one 20 [--scale 0.1] [--seed N]
 
-The moment of a kill is a random point of the query's work: when a random number of its tasks is done, and then some. A run counts as killed
+The moment of a kill is a random point of the query's work: when a random number of its tasks is done, and somewhere in the next one. A run counts as killed
 mid-query only when the scheduler said right before the kill that tasks of the query were running, and right after it that it had not yet
 succeeded. Every run's answer is checked, killed or not. The last line is
 `kill-one: runs N, killed mid-query K, right R, wrong W, hung H`; the exit code is 0 only for N = K = R.
@@ -60,13 +60,13 @@ class Running(threading.Thread):
         return found
 
     def reach(self, tasks: float, seconds: float) -> bool:
-        """Waits until so many tasks are done, then so long; says whether tasks of the query run then."""
-        until = None
+        """Waits until so many tasks are done, then so long or until the next one is; says whether tasks of the query run then."""
+        since = reached = None
         while self.is_alive():
-            now = self.on_pool()
-            if until is None and sum(self.done.values()) >= tasks:
-                until = time.monotonic() + seconds
-            if until is not None and time.monotonic() >= until and in_the_middle(now):
+            now, done = self.on_pool(), sum(self.done.values())
+            if since is None and done >= tasks:
+                since, reached = time.monotonic(), done
+            if since is not None and (done > reached or time.monotonic() - since >= seconds) and in_the_middle(now):
                 return True
             time.sleep(0.002)
         return False
@@ -119,8 +119,8 @@ def main() -> int:
             name = rng.choice(list(want))
             victim = rng.choice(sorted(p.executor_flight))
             point = rng.randrange(tasks[name])
-            # Somewhere inside a task: half of the time goes into planning and reading, and two tasks run side by side.
-            more = rng.random() * seconds[name] / tasks[name] / 4
+            # Somewhere inside the task that follows; the last ones are short.
+            more = rng.random() * seconds[name] / tasks[name] if point < tasks[name] - 1 else 0
             query = Running(p, spark, name, want[name])
             start = time.monotonic()
             query.start()
