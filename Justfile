@@ -74,6 +74,14 @@ golden: setup
 semantics *args: setup binaries driver
     {{python}} -m cne_e2e.semantics run {{args}}
 
+# TPC-H's requests of a real driver, run again in one process without pool and JVM; last line `N/N equal`
+replay: setup binaries driver
+    {{python}} -m cne_e2e.replay --scale {{ if sf == "" { "0.01" } else { sf } }}
+
+# the storage tests that need an S3 server, against a mock on loopback
+test-s3:
+    tools/test-s3
+
 # TPC-H at scale 1 on the pool, Spark, Comet in Spark, Sail and DuckDB; writes docs/performance.md
 bench-quick *args:
     tools/setup peers

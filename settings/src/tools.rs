@@ -26,6 +26,14 @@ pub(crate) const TOOL_VARIABLES: &[(&str, &str)] = &[
         "CNE_POOL_START_SECONDS",
         "How long tests wait for a pool to start; 60 by default.",
     ),
+    (
+        "CNE_CAPTURES",
+        "Directory of captured requests that the replay test runs; set by `just replay`.",
+    ),
+    (
+        "CNE_TEST_S3_URL",
+        "Bucket and prefix for the storage tests that need an S3 server; set by `just test-s3`.",
+    ),
     ("CNE_ROOT", "Set by the scripts themselves: the checkout."),
     (
         "CNE_VENV",
