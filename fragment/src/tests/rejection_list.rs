@@ -294,8 +294,9 @@ fn what_is_left_out_or_unknown_is_refused() {
     );
 
     // A field, or a value of an enum, of a later Comet: in the block, deep inside it, in its scan, in an exchange.
-    let validate =
-        |block: &[u8], scans: &[Bytes]| validate_block(0, block, scans, &[schema.clone()]).unwrap_err();
+    let validate = |block: &[u8], scans: &[Bytes]| {
+        validate_block(0, block, scans, std::slice::from_ref(&schema)).unwrap_err()
+    };
     let mut block = project(column(0)).encode_to_vec();
     block.extend([0xf8, 0x3f, 1]);
     only(&validate(&block, &[]), "operator", "unknown field 1023");
