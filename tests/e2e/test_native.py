@@ -35,6 +35,8 @@ def test_a_query_is_one_leaf_and_executors_made_its_rows(spark, live_pool, aqe):
         df = spark.sql(queries.tpch()["q3"])
         assert len(df.collect()) == 10
         assert executed(df) == ["NativeExecutorsExec"]
+        done = live_pool.query_list()[-1]
+        assert done["tasks_done"] == done["tasks_total"] >= done["stages_total"] >= 2, done
         # q3 reads three tables and joins them: far more rows than its answer has.
         assert rows_produced(live_pool) - before >= 10
     finally:

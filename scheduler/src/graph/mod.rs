@@ -41,6 +41,8 @@ pub struct Planned {
     pub partitions: u32,
     /// Ballista's number of the result stage, which is the number of stages.
     pub final_stage: u32,
+    /// Number of tasks of all stages, each counted once.
+    pub tasks: u32,
 }
 
 /// Plans a checked request.

@@ -25,7 +25,9 @@ use datafusion::{
         PhysicalExpr,
         expressions::{Column, lit},
     },
-    physical_plan::{ExecutionPlan, Partitioning, repartition::RepartitionExec, union::UnionExec},
+    physical_plan::{
+        ExecutionPlan, ExecutionPlanProperties, Partitioning, repartition::RepartitionExec, union::UnionExec,
+    },
 };
 use prost::Message;
 
@@ -81,17 +83,18 @@ pub(super) fn build(
     let partitions = body.properties().partitioning.partition_count() as u32;
     let plan: Plan = Arc::new(ExchangeExec::whole(body));
     let final_stage = builder.stages as u32 + 1;
-    verify(&plan, final_stage)?;
+    let tasks = cut(&plan, final_stage)?;
     Ok(Planned {
         plan,
         schema,
         partitions,
         final_stage,
+        tasks,
     })
 }
 
-// Ballista must cut exactly the stages that were counted: a shared stage is named by its number.
-fn verify(plan: &Plan, final_stage: u32) -> Result<(), Failure> {
+// Ballista must cut exactly the stages that were counted: a shared stage is named by its number. Gives the number of tasks.
+fn cut(plan: &Plan, final_stage: u32) -> Result<u32, Failure> {
     let config = session_config();
     let stages = DefaultDistributedPlanner::new()
         .plan_query_stages(&JobId::new("check"), Arc::clone(plan), config.options())
@@ -109,7 +112,10 @@ fn verify(plan: &Plan, final_stage: u32) -> Result<(), Failure> {
         let text = format!("{} stages were planned, {} were cut", final_stage, stages.len());
         return Err(Failure::new(codes::INTERNAL, text));
     }
-    Ok(())
+    let tasks = stages.iter().flat_map(|stage| stage.children());
+    Ok(tasks
+        .map(|body| body.output_partitioning().partition_count() as u32)
+        .sum())
 }
 
 impl Builder<'_> {

@@ -186,6 +186,8 @@ fn outcome(job: &JobId, planned: &Planned, locations: &[PartitionLocation]) -> R
         progress: JobProgress {
             stages_total: planned.final_stage,
             stages_done: planned.final_stage,
+            tasks_total: planned.tasks,
+            tasks_done: planned.tasks,
             ..JobProgress::default()
         },
     })
@@ -221,10 +223,12 @@ mod tests {
             schema,
             partitions: 3,
             final_stage: 2,
+            tasks: 7,
         };
         let job = JobId::new("j");
         let good = outcome(&job, &planned, &[location(2, 2), location(2, 0)]).unwrap();
         assert_eq!((good.rows, good.partitions), (10, 3));
+        assert_eq!((good.progress.tasks_done, good.progress.tasks_total), (7, 7));
         for bad in [
             [location(2, 1), location(2, 1)],
             [location(2, 0), location(2, 3)],
