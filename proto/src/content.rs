@@ -5,13 +5,15 @@ use crate::schema::{Kind, Schema};
 /// Closes a message; no field has this key.
 const END: u8 = 0;
 
-/// Query contexts (for messages of errors), expression and plan ids, and the names of sources, which hold ids too. None of them changes a row.
+/// Query contexts (for messages of errors), expression and plan ids, the names of sources, which hold ids too, and the hash by which Comet's own
+/// runtime finds the data of a scan (here it travels beside the scan). None of them changes a row.
 const LEFT_OUT: &[(&str, &[u32])] = &[
     ("spark.spark_expression.Expr", &[90, 91]),
     ("spark.spark_expression.AggExpr", &[90, 91]),
     ("spark.spark_operator.Operator", &[2, 3]),
     ("spark.spark_operator.Scan", &[2]),
     ("spark.spark_operator.ShuffleScan", &[2]),
+    ("spark.spark_operator.NativeScan", &[3]),
     ("spark.spark_operator.NativeScanCommon", &[12]),
 ];
 
@@ -179,7 +181,14 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_what_its_number_says() {
-        let names = ["query_context", "expr_id", "plan_id", "sql_text_pool", "source"];
+        let names = [
+            "query_context",
+            "expr_id",
+            "plan_id",
+            "sql_text_pool",
+            "source",
+            "source_key_hash",
+        ];
         for (message, fields) in LEFT_OUT {
             let file = descriptors()
                 .file

@@ -95,12 +95,43 @@ fn stages_that_differ_in_ids_and_contexts_only_run_once() {
 }
 
 #[test]
+fn shuffles_of_equal_stages_get_the_same_number_of_buckets() {
+    let table = || files(&[], &["file:///data/t/a", "file:///data/t/b"]);
+    let ensure = |producer| hash(producer, 200, ShuffleOrigin::EnsureRequirements);
+    // The join reads twice as much as the block beside it, so it would be given more partitions.
+    let joined = |other| {
+        vec![
+            table(),
+            other,
+            block(&project(scan()), vec![ensure(1)]),
+            block(&join(), vec![ensure(0), ensure(2)]),
+        ]
+    };
+    let sizing = Sizing {
+        slots: 2,
+        smallest_bytes: 4 << 20,
+        target_bytes: 64 << 20,
+    };
+    let plan = |stages| graph::plan(&request(stages), &sizing).unwrap();
+    let shared = plan(joined(table()));
+    assert_eq!(shared.final_stage, 3);
+    assert!(shared.partitions > 4, "{}", shared.partitions);
+    let apart = plan(joined(files(&[], &["file:///data/t/c", "file:///data/t/d"])));
+    assert_eq!((apart.final_stage, apart.partitions), (4, shared.partitions));
+}
+
+#[test]
 fn scans_of_one_table_with_other_filters_or_files_stay_apart() {
     let table = || files(&[], &["file:///data/t/a", "file:///data/t/b"]);
     let once = stages(vec![table()], vec![table()], [2, 2]);
     assert_eq!(once, 2);
     let renamed = edit_scan(table(), |common| {
         common.source = "CometScan parquet [a#12L]".into()
+    });
+    let renamed = edit(renamed, |operator| {
+        if let Some(OpStruct::NativeScan(scan)) = &mut operator.op_struct {
+            scan.source_key_hash = Some(-7);
+        }
     });
     assert_eq!(stages(vec![table()], vec![renamed], [2, 2]), once);
     let Some(OpStruct::Filter(filter)) = greater_than(5, scan()).op_struct else {

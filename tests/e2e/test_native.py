@@ -57,6 +57,39 @@ def test_every_way_to_read_a_result(spark):
     assert len(df.tail(3)) == 3 and set(map(tuple, df.tail(3))) <= set(want)
 
 
+ONE_TABLE = "SELECT l_suppkey AS k, l_partkey AS p FROM lineitem WHERE l_tax = {}"
+ONE_SUM = "SELECT l_suppkey AS k, sum({}) AS q FROM lineitem GROUP BY l_suppkey"
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+@pytest.mark.parametrize("one, values, join", [
+    (ONE_TABLE, ("0.01", "0.02"), "a.k = b.k AND a.p = b.p"),
+    # The right side is shuffled once more, by another key.
+    (ONE_SUM, ("l_quantity", "l_tax"), "a.k = b.k + 1 AND a.q < b.q"),
+])
+def test_equal_parts_of_a_plan_run_once(spark, live_pool, aqe, one, values, join):
+    def run(left, right):
+        """The answer, and the number of stages."""
+        text = f"SELECT count(*), sum(a.k) FROM ({one.format(left)}) a JOIN ({one.format(right)}) b ON {join}"
+        rows = spark.sql(text).collect()
+        stages = live_pool.query_list()[-1]["stages_total"]
+        spark.conf.set("spark.comet.nativeExecutors.enabled", "false")
+        assert spark.sql(text).collect() == rows
+        spark.conf.set("spark.comet.nativeExecutors.enabled", "true")
+        return stages
+
+    conf = {"spark.sql.adaptive.enabled": aqe, "spark.sql.autoBroadcastJoinThreshold": "-1"}
+    for key, value in conf.items():
+        spark.conf.set(key, value)
+    try:
+        # Written at other places of the text, with other ids; equal only where every literal and column is.
+        assert run(values[0], values[0]) == run(*values) - 1
+    finally:
+        spark.conf.set("spark.comet.nativeExecutors.enabled", "true")
+        for key in conf:
+            spark.conf.unset(key)
+
+
 def test_mode_off_is_plain_comet(spark, live_pool):
     before = len(live_pool.query_list())
     spark.conf.set("spark.comet.nativeExecutors.enabled", "false")

@@ -1,7 +1,8 @@
 //! How many partitions each stage has.
 //!
 //! Stages whose partitions are the same ones (forward edges into a block) and the shuffles into them form one group with one number. It is given
-//! by a scan, inline data, a single edge or the user's own number; else it is chosen by the size of what the group reads.
+//! by a scan, inline data, a single edge or the user's own number; else it is chosen by the size of what the group reads. Groups that read the
+//! same rows by the same shuffle have the same number then, so that it is made once.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use cne_proto::{
 };
 use prost::Message;
 
-use super::{Sizing, broken, exchange::Distribution, sizes::bytes_read};
+use super::{Sizing, broken, exchange::Distribution, identity, sizes::bytes_read};
 use crate::error::Failure;
 
 /// Each partition is a task and a row of a descriptor.
@@ -59,6 +60,39 @@ impl Groups<'_> {
     fn unite(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         self.parent[a.max(b)] = a.min(b);
+    }
+
+    // Equal shuffles of equal stages are executed once only when they have the same number of partitions: so where it is open, they get it.
+    fn unite_reused(&mut self) {
+        let stages = &self.request.stages;
+        let identity = identity::of_stages(self.request, None);
+        // Their numbers are known when those of their inputs are.
+        let late: Vec<usize> = (0..stages.len())
+            .filter(|at| matches!(stages[*at].kind, Some(Kind::Union(_) | Kind::Coalesce(_))))
+            .collect();
+        let mut first: HashMap<(usize, Vec<u8>), usize> = HashMap::new();
+        for (index, stage) in stages.iter().enumerate() {
+            for input in &stage.inputs {
+                let Some(Exchange::Shuffle(shuffle)) = &input.exchange else {
+                    continue;
+                };
+                let root = self.root(index);
+                let settled = self.given[root].is_some() || late.iter().any(|at| self.root(*at) == root);
+                if settled || keeps(shuffle.origin()) {
+                    continue;
+                }
+                let key = (identity[input.producer as usize], identity::of_shuffle(shuffle));
+                let other = self.root(*first.entry(key).or_insert(index));
+                if other != root {
+                    // Both read it.
+                    let bytes = self.bytes[root].max(self.bytes[other]);
+                    let limit = self.limit[root].max(self.limit[other]);
+                    self.unite(root, other);
+                    let root = self.root(root);
+                    (self.bytes[root], self.limit[root]) = (bytes, limit);
+                }
+            }
+        }
     }
 
     fn give(&mut self, stage: usize, count: u32, why: &'static str) -> Result<(), Failure> {
@@ -135,6 +169,7 @@ pub(super) fn choose(request: &QueryRequest, sizing: &Sizing) -> Result<Counts, 
             _ => {}
         }
     }
+    groups.unite_reused();
     resolve(request, groups, sizing)
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use cne_proto::{
     append_content,
-    v1::{ExchangeNode, QueryRequest, exchange_node, stage::Kind, stage_input::Exchange},
+    v1::{ExchangeNode, QueryRequest, Shuffle, exchange_node, stage::Kind, stage_input::Exchange},
 };
 use prost::Message;
 
@@ -16,8 +16,8 @@ use super::counts::Counts;
 
 const PARTITIONING: &str = "spark.spark_partitioning.Partitioning";
 
-/// Per stage the first one with the same content.
-pub(super) fn of_stages(request: &QueryRequest, counts: &Counts) -> Vec<usize> {
+/// Per stage the first one with the same content. Without `counts`, the numbers of partitions that are not chosen yet do not count.
+pub(super) fn of_stages(request: &QueryRequest, counts: Option<&Counts>) -> Vec<usize> {
     let mut first: HashMap<Vec<u8>, usize> = HashMap::new();
     let mut identity: Vec<usize> = vec![];
     for index in 0..request.stages.len() {
@@ -43,10 +43,17 @@ pub(super) fn of_exchange(node: &ExchangeNode) -> Vec<u8> {
     key.0
 }
 
-fn key(request: &QueryRequest, counts: &Counts, index: usize, identity: &[usize]) -> Vec<u8> {
+/// Equal for shuffles that distribute equal rows equally, when they get the same number of partitions.
+pub(super) fn of_shuffle(shuffle: &Shuffle) -> Vec<u8> {
+    let mut key = Key::default();
+    key.message(&shuffle.partitioning, PARTITIONING);
+    key.0
+}
+
+fn key(request: &QueryRequest, counts: Option<&Counts>, index: usize, identity: &[usize]) -> Vec<u8> {
     let stage = &request.stages[index];
     let mut key = Key::default();
-    key.number(u64::from(counts.of(index)));
+    key.number(counts.map_or(0, |counts| u64::from(counts.of(index))));
     for (at, input) in stage.inputs.iter().enumerate() {
         key.number(identity[input.producer as usize] as u64);
         match &input.exchange {
@@ -54,7 +61,7 @@ fn key(request: &QueryRequest, counts: &Counts, index: usize, identity: &[usize]
             Some(Exchange::Broadcast(_)) => key.number(2),
             Some(Exchange::Shuffle(shuffle)) => {
                 key.number(3);
-                key.number(u64::from(counts.of_edge(index, at)));
+                key.number(counts.map_or(0, |counts| u64::from(counts.of_edge(index, at))));
                 key.message(&shuffle.partitioning, PARTITIONING);
             }
             None => key.number(4),

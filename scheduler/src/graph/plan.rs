@@ -68,7 +68,7 @@ pub(super) fn build(
     counts: &Counts,
 ) -> Result<Planned, Failure> {
     let root = request.stages.len() - 1;
-    let identity = identity::of_stages(request, counts);
+    let identity = identity::of_stages(request, Some(counts));
     let mut builder = Builder {
         request,
         blocks,
