@@ -14,9 +14,12 @@ use datafusion::physical_optimizer::ensure_coop::EnsureCooperative;
 use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_optimizer::limit_pushdown::LimitPushdown;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec};
+use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::{ProjectionExec, try_embed_projection};
+
+use crate::exec::ExpandExec;
 
 /// Optimises a one-partition plan. Dynamic filters of hash joins and of TopK reach the scans below.
 pub(crate) fn optimize(
@@ -32,7 +35,21 @@ pub(crate) fn optimize(
         plan = LimitPushdown::new().optimize(plan, &config)?;
     }
     let plan = FilterPushdown::new_post_optimization().optimize(plan, &config)?;
-    EnsureCooperative::new().optimize(plan, &config)
+    let plan = EnsureCooperative::new().optimize(plan, &config)?;
+    Ok(plan.transform_up(yielding)?.data)
+}
+
+/// Lets a task be stopped between two batches of a join: it may give thousands of one batch that it has read, and DataFusion's own rule yields
+/// where rows are read only.
+fn yielding(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+    let multiplies = plan.is::<HashJoinExec>()
+        || plan.is::<NestedLoopJoinExec>()
+        || plan.is::<SortMergeJoinExec>()
+        || plan.is::<ExpandExec>();
+    Ok(match multiplies {
+        true => Transformed::yes(Arc::new(CooperativeExec::new(plan))),
+        false => Transformed::no(plan),
+    })
 }
 
 /// Lets a filter or a join give only the columns that the projection above it uses.

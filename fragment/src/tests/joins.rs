@@ -2,7 +2,7 @@ use cne_proto::spark_expression::expr::ExprStruct as E;
 use cne_proto::spark_expression::{Expr, SortDirection};
 use cne_proto::spark_operator::operator::OpStruct;
 use cne_proto::spark_operator::{
-    BroadcastNestedLoopJoin, BuildSide, HashJoin, JoinType, Operator, Sort, SortMergeJoin,
+    AggregateMode, BroadcastNestedLoopJoin, BuildSide, HashJoin, JoinType, Operator, Sort, SortMergeJoin,
 };
 
 use super::build::*;
@@ -196,4 +196,28 @@ async fn joins_of_joins_keep_columns_apart() {
     let got = sorted(&run(&outer, &[table(&left), table(&right), table(&left)]).await);
     let once = expected(JoinType::Inner, &left, &right, keys_equal);
     assert_eq!(got, expected(JoinType::Inner, &once, &left, keys_equal));
+}
+
+/// Of a join that gives far more rows than it reads, under an aggregate that gives one: without a pause nothing could stop it.
+#[tokio::test]
+async fn a_join_of_many_matches_can_be_stopped() {
+    let rows: Vec<Row> = (0..30_000).map(|v| vec![Some(1), Some(v)]).collect();
+    let (left, right) = (rows[..15_000].to_vec(), rows[15_000..].to_vec());
+    let counted = |join| aggregate(vec![], vec![count(column(1))], AggregateMode::Partial, join);
+    for join in [
+        hash_join(JoinType::Inner, BuildSide::BuildLeft, None, false),
+        hash_join(JoinType::Inner, BuildSide::BuildLeft, Some(condition()), false),
+    ] {
+        let begun = std::time::Instant::now();
+        let block = counted(join);
+        let inputs = [table(&left), table(&right)];
+        let whole = run(&block, &inputs);
+        let stopped = tokio::time::timeout(std::time::Duration::from_millis(300), whole).await;
+        assert!(stopped.is_err(), "it ended before it could be stopped");
+        assert!(
+            begun.elapsed() < std::time::Duration::from_secs(5),
+            "{:?}",
+            begun.elapsed()
+        );
+    }
 }
