@@ -159,7 +159,7 @@ async fn rows_come_back_right() {
     let descending: Vec<_> = (0..50).rev().collect();
     let by = |n, origin| vec![range(0, n, Descending, origin)];
     let ordered = request(vec![rows(5), block(&sort(Descending, scan()), by(200, ENSURE))]);
-    assert_eq!(longs(&handle, &ordered).await, [descending.clone()]);
+    assert_eq!(longs(&handle, &ordered).await, std::slice::from_ref(&descending));
     let parts = longs(
         &handle,
         &request(vec![rows(5), block(&project(scan()), by(4, NUM))]),

@@ -50,7 +50,7 @@ async fn runs(store: &ShuffleStore, rows: Vec<Vec<RecordBatch>>) -> Plan {
         locations.extend(written.iter().map(|part| location("job", 1, part)));
     }
     let node = SortedMergeNode {
-        partitioning: order().into(),
+        partitioning: order(),
     };
     Arc::new(SortedMergeExec::try_new(node, reader(1, vec![locations])).unwrap())
 }

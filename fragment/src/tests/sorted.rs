@@ -81,7 +81,8 @@ async fn a_sort_in_the_order_of_its_input_is_left_out() {
     let whole = |rows: &Rows| rows.clone();
     let middle = |rows: &Rows| rows[1..3].to_vec();
     let turned = |rows: &Rows| rows.iter().map(|row| vec![row[1], row[0]]).collect();
-    let cases: [(Operator, &dyn Fn(&Rows) -> Rows); 3] = [
+    type Take<'t> = &'t dyn Fn(&Rows) -> Rows;
+    let cases: [(Operator, Take<'_>); 3] = [
         (sort(&[(0, Descending)], None, None, two()), &whole),
         (sort(&[(0, Descending)], Some(3), Some(1), two()), &middle),
         (sort(&[(1, Descending)], None, None, swapped.clone()), &turned),

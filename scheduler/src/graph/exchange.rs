@@ -112,5 +112,5 @@ pub(super) fn coalesce(partitions: u32, groups: u32) -> ExchangeNode {
     let groups_of = CoalesceGroups {
         group_of_map_partition,
     };
-    node(groups as u32, exchange_node::Distribution::Coalesce(groups_of))
+    node(groups, exchange_node::Distribution::Coalesce(groups_of))
 }
