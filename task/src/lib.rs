@@ -15,7 +15,7 @@ pub use blocks::{Blocks, UnknownBlock};
 pub use codec::CometCodec;
 pub use exchange::ExchangeExec;
 pub use merge::SortedMergeExec;
-pub use options::{GRPC_MESSAGE_BYTES, QueryOptions, session_config};
+pub use options::{GRPC_MESSAGE_BYTES, QueryOptions, changed_settings, session_config};
 pub use scope::{TaskIdentity, TaskScope};
 
 /// The pseudo executor to which the scheduler attributes every successful task: it stands for the object store, is always registered, and

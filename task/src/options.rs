@@ -1,8 +1,13 @@
 //! The session of a query: Ballista's and DataFusion's settings as the pool needs them, and our own options beside them.
 
-use std::{any::Any, collections::BTreeMap};
+use std::{
+    any::Any,
+    collections::{BTreeMap, HashMap},
+    sync::LazyLock,
+};
 
-use ballista_core::extension::SessionConfigExt;
+use ballista_core::extension::{SessionConfigExt, SessionConfigHelperExt};
+use ballista_core::serde::protobuf::KeyValuePair;
 use datafusion::{
     config::{ConfigEntry, ConfigExtension, ExtensionOptions},
     error::{DataFusionError, Result},
@@ -115,6 +120,18 @@ pub fn session_config() -> SessionConfig {
         .set_str("ballista.planner.adaptive.enabled", "false")
 }
 
+/// Those of a session's settings, as Ballista sends them, that an executor does not have already: it starts from [`session_config`] too. About two
+/// hundred are the same for every task.
+#[must_use]
+pub fn changed_settings(settings: Vec<KeyValuePair>) -> Vec<KeyValuePair> {
+    static COMMON: LazyLock<HashMap<String, Option<String>>> = LazyLock::new(|| {
+        let pairs = session_config().to_key_value_pairs().into_iter();
+        pairs.map(|pair| (pair.key, pair.value)).collect()
+    });
+    let changed = |pair: &KeyValuePair| COMMON.get(&pair.key) != Some(&pair.value);
+    settings.into_iter().filter(changed).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,7 +146,6 @@ mod tests {
         };
         let pairs = sent.clone().apply_to(session_config());
         let mut received = session_config();
-        use ballista_core::extension::SessionConfigHelperExt;
         for pair in pairs.to_key_value_pairs() {
             received = received.update_from_key_value_pair(&[pair]);
         }
@@ -137,8 +153,24 @@ mod tests {
     }
 
     #[test]
+    fn only_what_a_query_changes_is_sent() {
+        let query = QueryOptions {
+            query_id: "q".into(),
+            ..Default::default()
+        };
+        let config = query.apply_to(session_config()).with_batch_size(17);
+        let all = config.to_key_value_pairs();
+        let changed = changed_settings(all.clone());
+        let keys: Vec<_> = changed.iter().map(|pair| pair.key.as_str()).collect();
+        assert_eq!(keys, ["datafusion.execution.batch_size", "comet.query_id"]);
+        let received = session_config().update_from_key_value_pair(&changed);
+        assert_eq!(received.to_key_value_pairs(), all);
+        let bytes = |pairs: &[KeyValuePair]| pairs.iter().map(prost::Message::encoded_len).sum::<usize>();
+        assert!(bytes(&changed) * 100 < bytes(&all));
+    }
+
+    #[test]
     fn one_partition_per_task() {
-        use ballista_core::extension::SessionConfigHelperExt;
         let pairs = session_config().to_key_value_pairs();
         let of = |key: &str| pairs.iter().find(|p| p.key == key).and_then(|p| p.value.clone());
         assert_eq!(

@@ -16,7 +16,7 @@ use ballista_scheduler::state::{
     executor_manager::ExecutorManager,
     task_manager::{JobInfoCache, TaskLauncher},
 };
-use cne_task::blocks::wrap_plan;
+use cne_task::{blocks::wrap_plan, changed_settings};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 
 use super::blocks::{Sending, SentBlocks};
@@ -47,8 +47,8 @@ impl Launcher {
     }
 
     /// Puts the partitions that each task computes in the place of Ballista's "global output partitions", which for a hash stage are the numbers
-    /// of all buckets: our executors commit a map output under the partition. Adds the blocks that the executor does not have. Tasks of jobs that
-    /// have ended are left out.
+    /// of all buckets: our executors commit a map output under the partition. Adds the blocks that the executor does not have. Left out are the
+    /// settings that it has, and the tasks of jobs that have ended.
     async fn complete(
         &self,
         tasks: Vec<MultiTaskDefinition>,
@@ -84,6 +84,7 @@ async fn fill(tasks: &mut MultiTaskDefinition, job: &JobInfoCache, sending: &mut
     let Some(ExecutionStage::Running(stage)) = graph.stages().get(&(tasks.stage_id as usize)) else {
         return false;
     };
+    tasks.props = changed_settings(std::mem::take(&mut tasks.props));
     let blocks = sending.missing(&tasks.job_id, &stage.plan);
     tasks.plan = wrap_plan(std::mem::take(&mut tasks.plan), blocks);
     tasks
