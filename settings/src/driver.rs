@@ -46,6 +46,12 @@ pub const DRIVER_SETTINGS: &[DriverSetting] = &[
         doc: "About how many rows of a collected result one Spark task of the driver reads.",
     },
     DriverSetting {
+        key: "spark.comet.nativeExecutors.result.inlineRows",
+        type_name: "a number",
+        default: "1000",
+        doc: "Up to how many rows of a collected result are read by the Spark task that waits for the query, without a second job.",
+    },
+    DriverSetting {
         key: "spark.comet.nativeExecutors.captureDir",
         type_name: "a directory",
         default: "",

@@ -73,3 +73,18 @@ def test_client_goes_away_in_the_middle_of_a_result(live_pool, result, idle):
     # The result is leased, not consumed: another client reads all of it.
     with flight.connect(result.endpoints[0].locations[-1]) as other:
         assert other.do_get(result.endpoints[0].ticket).read_all().num_rows == 3_000_000
+
+
+@pytest.mark.parametrize("rows, jobs", [(1000, 1), (1001, 2)])
+def test_a_small_result_takes_one_spark_job(spark, rows, jobs):
+    """The task that waits for the query reads the rows too; the query runs once on the pool either way."""
+    group = f"small-{rows}"
+    spark.sparkContext.setJobGroup(group, group)
+    try:
+        df = spark.sql(f"SELECT id, CAST(id AS STRING) AS s FROM range({rows})")
+        assert sorted(map(tuple, df.collect())) == [(i, str(i)) for i in range(rows)]
+        assert len(spark.sparkContext.statusTracker().getJobIdsForGroup(group)) == jobs
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+        spark.sparkContext.setLocalProperty("spark.job.description", None)
+    assert df.tail(2) == df.collect()[-2:] and df.take(3) == df.collect()[:3]

@@ -4,8 +4,8 @@
 
 The moment of a kill is a random point of the query's work: when a random number of its tasks is done, and somewhere in the next one. A run counts as killed
 mid-query only when the scheduler said right before the kill that tasks of the query were running, and right after it that it had not yet
-succeeded. Every run's answer is checked, killed or not. The last line is
-`kill-one: runs N, killed mid-query K, right R, wrong W, hung H`; the exit code is 0 only for N = K = R.
+succeeded. A query that was over before its moment came is no run: it is printed as missed, its answer is checked, and another one takes its
+place, as often as there are runs. The last line is `kill-one: runs N, killed mid-query K, right R, wrong W, hung H`; the exit code is 0 only for N = K = R.
 """
 import argparse
 import math
@@ -46,7 +46,7 @@ class Running(threading.Thread):
         self.pool, self.spark, self.query, self.want = p, spark, name, want
         self.earlier = {q["query_id"] for q in p.query_list()}
         self.result: tpch.Result | None = None
-        # By pool query, the most tasks that were seen done: when it has succeeded, the scheduler says no number any more.
+        # By pool query, the most tasks that were seen done.
         self.done: dict[str, int] = {}
 
     def run(self) -> None:
@@ -115,7 +115,8 @@ def main() -> int:
                     return 1
                 seconds[name], tasks[name] = query.result.seconds, sum(query.done.values())
         print("undisturbed: " + ", ".join(f"{n} {s:.2f} s {tasks[n]} tasks" for n, s in seconds.items()), flush=True)
-        for number in range(1, args.runs + 1):
+        missed = 0
+        while len(runs) < args.runs:
             name = rng.choice(list(want))
             victim = rng.choice(sorted(p.executor_flight))
             point = rng.randrange(tasks[name])
@@ -129,9 +130,13 @@ def main() -> int:
             killed = reached and kill_in(p, query, victim)
             query.join(HUNG_SECONDS)
             outcome = "hung" if query.is_alive() else query.result.difference or "right"
-            runs.append(Run(killed, outcome))
-            how = "killed" if killed else "NOT KILLED: the query was over before the kill"
-            print(f"{number:>3} {name:<4} {victim if reached else '-':<11} at {at:.2f} s, {point} of {tasks[name]} tasks done, {how}: "
+            again = not killed and outcome == "right" and missed < args.runs
+            if again:
+                missed += 1
+            else:
+                runs.append(Run(killed, outcome))
+            how = "killed" if killed else "missed, the query was over before the kill"
+            print(f"{'' if again else len(runs):>3} {name:<4} {victim if reached else '-':<11} at {at:.2f} s, {point} of {tasks[name]} tasks done, {how}: "
                   f"{outcome} after {time.monotonic() - start:.2f} s", flush=True)
             if outcome == "hung":
                 spark.sparkContext.cancelAllJobs()
@@ -140,6 +145,7 @@ def main() -> int:
                 p.start_executor(victim)
                 p.wait_healthy()
         spark.stop()
+    print(f"missed and taken again: {missed}")
     line, code = summary(runs, args.runs)
     if code:
         print("not every run was killed in the middle and right", flush=True)

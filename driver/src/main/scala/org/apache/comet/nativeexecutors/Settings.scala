@@ -72,6 +72,14 @@ object Settings {
     _.toLongOption.filter(_ > 0)
   )
 
+  val InlineRows: Setting[Long] = Setting(
+    s"$prefix.result.inlineRows",
+    "a number",
+    "1000",
+    "Up to how many rows of a collected result are read by the Spark task that waits for the query, without a second job.",
+    _.toLongOption.filter(_ >= 0)
+  )
+
   val CaptureDir: Setting[String] = Setting(
     s"$prefix.captureDir",
     "a directory",
@@ -81,5 +89,5 @@ object Settings {
   )
 
   /** All of the above, in the order of the documentation. */
-  val all: Seq[Setting[_]] = Seq(Enabled, SchedulerUrl, Deadline, SchedulerTimeout, RowsPerTask, CaptureDir)
+  val all: Seq[Setting[_]] = Seq(Enabled, SchedulerUrl, Deadline, SchedulerTimeout, RowsPerTask, InlineRows, CaptureDir)
 }

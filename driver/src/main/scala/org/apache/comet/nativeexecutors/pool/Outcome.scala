@@ -2,6 +2,8 @@ package org.apache.comet.nativeexecutors.pool
 
 import java.time.Instant
 
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
 /**
  * One partition of a result. Serialized into Spark's tasks.
  *
@@ -19,6 +21,9 @@ sealed trait Outcome extends Serializable
 
 /** Every result partition is stored. `rows` is negative when it is not known. */
 final case class Succeeded(endpoints: Seq[ResultEndpoint], rows: Long, tasks: Long, executors: Long) extends Outcome
+
+/** It succeeded with so few rows that the task which waited has read them. */
+final case class Collected(rows: Array[UnsafeRow], tasks: Long, executors: Long) extends Outcome
 
 /** It did not succeed; the fields are those of the pool's ErrorDetail. */
 final case class Failed(failure: Failure) extends Outcome

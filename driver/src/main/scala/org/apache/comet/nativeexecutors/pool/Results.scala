@@ -4,18 +4,50 @@ import org.apache.comet.nativeexecutors.protocol.QueryRequest
 import org.apache.spark.{Partition, SparkContext, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.metric.SQLMetric
 
 /** The one partition of a waiting job. */
 private case object WaitPartition extends Partition { override def index: Int = 0 }
 
-/** A job with one task that submits a request and waits for the end of the query. */
-private final class WaitRDD(sc: SparkContext, url: String, queryId: String, request: Array[Byte], patience: Long)
-    extends RDD[Outcome](sc, Nil) {
+/** A job with one task that submits a request and waits for the end of the query; up to `few` rows it reads too. */
+private final class WaitRDD(
+    sc: SparkContext,
+    url: String,
+    queryId: String,
+    request: Array[Byte],
+    patience: Long,
+    output: Seq[Attribute],
+    rowsRead: SQLMetric,
+    few: Long
+) extends RDD[Outcome](sc, Nil) {
   override protected def getPartitions: Array[Partition] = Array(WaitPartition)
   override def compute(split: Partition, context: TaskContext): Iterator[Outcome] =
-    Iterator.single(new Submission(url, queryId, request, patience).run(context))
+    Iterator.single(new Submission(url, queryId, request, patience).run(context) match {
+      case Succeeded(endpoints, rows, tasks, executors) if rows >= 0 && rows <= few =>
+        val read = ResultRows(endpoints, output, split.index, context, rowsRead)
+        Collected(read.map(_.copy()).toArray, tasks, executors)
+      case other => other
+    })
+}
+
+private object ResultRows {
+
+  /** Rows of some result partitions, in order. A row is valid until the next one is asked for. */
+  def apply(
+      endpoints: Seq[ResultEndpoint],
+      output: Seq[Attribute],
+      index: Int,
+      context: TaskContext,
+      rowsRead: SQLMetric
+  ): Iterator[UnsafeRow] = {
+    val project = UnsafeProjection.create(output, output)
+    project.initialize(index)
+    new ResultReader(endpoints, output, context).rows.map { row =>
+      rowsRead += 1
+      project(row)
+    }
+  }
 }
 
 /** Some neighbouring partitions of a result, read by one task. Renewing a lease replaces the endpoints. */
@@ -40,22 +72,45 @@ final class ResultRDD(
     @transient private val metrics: ResultMetrics
 ) extends RDD[InternalRow](sc, Nil) {
 
-  override protected def getPartitions: Array[Partition] = {
-    val message = request()
-    val waiting =
-      new WaitRDD(sparkContext, options.url, message.getQueryId, message.toByteArray, options.patienceMillis)
-    waiting.setName(s"waits for query ${message.getQueryId} on the pool")
-    val outcome = sparkContext.runJob(waiting, (outcomes: Iterator[Outcome]) => outcomes.next()).head
-    outcome match {
-      case Failed(failure)                              => throw Failures.exception(failure)
-      case Succeeded(endpoints, rows, tasks, executors) =>
-        metrics.tasks.set(tasks)
-        metrics.executors.set(executors)
-        metrics.publish()
+  @transient private var waited: Option[Succeeded] = None
+
+  /** All rows, if there are at most `few`. Otherwise they are read as those of any RDD, without a further execution. */
+  def collectFew(few: Long): Option[Array[InternalRow]] = run(few) match {
+    case Collected(rows, _, _) => Some(rows.toArray[InternalRow])
+    case succeeded: Succeeded  =>
+      waited = Some(succeeded)
+      None
+    case Failed(failure) => throw Failures.exception(failure)
+  }
+
+  override protected def getPartitions: Array[Partition] =
+    waited.getOrElse(run(few = -1)) match {
+      case Succeeded(endpoints, rows, _, _) =>
         val partitions = grouped(endpoints, rows)
         Leases.keep(this, options.url, partitions)
         partitions.asInstanceOf[Array[Partition]]
+      case Failed(failure) => throw Failures.exception(failure)
+      case _: Collected    => throw new IllegalStateException("rows were read that nobody asked for")
     }
+
+  private def run(few: Long): Outcome = {
+    val message = request()
+    val (id, bytes) = (message.getQueryId, message.toByteArray)
+    val waiting = new WaitRDD(sparkContext, options.url, id, bytes, options.patienceMillis, output, rowsRead, few)
+    waiting.setName(s"waits for query $id on the pool")
+    val outcome = sparkContext.runJob(waiting, (outcomes: Iterator[Outcome]) => outcomes.next()).head
+    outcome match {
+      case Succeeded(_, _, tasks, executors) => publish(tasks, executors)
+      case Collected(_, tasks, executors)    => publish(tasks, executors)
+      case _: Failed                         =>
+    }
+    outcome
+  }
+
+  private def publish(tasks: Long, executors: Long): Unit = {
+    metrics.tasks.set(tasks)
+    metrics.executors.set(executors)
+    metrics.publish()
   }
 
   // A task for every few rows would cost more than the rows.
@@ -72,14 +127,8 @@ final class ResultRDD(
     }
   }
 
-  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
-    val project = UnsafeProjection.create(output, output)
-    project.initialize(split.index)
-    new ResultReader(split.asInstanceOf[ResultPartition].endpoints, output, context).rows.map { row =>
-      rowsRead += 1
-      project(row)
-    }
-  }
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
+    ResultRows(split.asInstanceOf[ResultPartition].endpoints, output, split.index, context, rowsRead)
 }
 
 /**

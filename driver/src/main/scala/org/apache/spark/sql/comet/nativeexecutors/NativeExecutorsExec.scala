@@ -46,15 +46,21 @@ final case class NativeExecutorsExec(output: Seq[Attribute], scalars: Seq[Scalar
     NativeExecutorsExec(output.map(QueryPlan.normalizeExpressions(_, output)), Nil, identity)(null)
 
   // Every action is an execution of its own, with rows as of now; what is below does the collecting and counts its bytes.
-  override def executeCollect(): Array[InternalRow] = executeQuery(fresh().executeCollect())
-  override def executeTake(n: Int): Array[InternalRow] = executeQuery(fresh().executeTake(n))
-  override def executeTail(n: Int): Array[InternalRow] = executeQuery(fresh().executeTail(n))
-  override def executeToIterator(): Iterator[InternalRow] = executeQuery(fresh().executeToIterator())
+  override def executeCollect(): Array[InternalRow] = fresh(all => all)(_.executeCollect())
+  override def executeTake(n: Int): Array[InternalRow] = fresh(_.take(n))(_.executeTake(n))
+  override def executeTail(n: Int): Array[InternalRow] = fresh(_.takeRight(n))(_.executeTail(n))
+  override def executeToIterator(): Iterator[InternalRow] = fresh(_.iterator)(_.executeToIterator())
   override protected def doExecute(): RDD[InternalRow] = rows(rowsPerTask = None)
 
-  private def fresh(): ResultExec = ResultExec(output)(rows(Some(Settings.RowsPerTask.of(conf))))
+  private def fresh[T](few: Array[InternalRow] => T)(many: SparkPlan => T): T = executeQuery {
+    val result = rows(Some(Settings.RowsPerTask.of(conf)))
+    result.collectFew(Settings.InlineRows.of(conf)) match {
+      case Some(all) => few(all)
+      case None      => many(ResultExec(output)(result))
+    }
+  }
 
-  private def rows(rowsPerTask: Option[Long]): RDD[InternalRow] = {
+  private def rows(rowsPerTask: Option[Long]): ResultRDD = {
     val options = ResultOptions(Settings.SchedulerUrl.of(conf), Settings.SchedulerTimeout.of(conf), rowsPerTask)
     val executionId = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     def publish(): Unit = SQLMetrics.postDriverMetricUpdates(
