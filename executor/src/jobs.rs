@@ -109,9 +109,9 @@ impl Reclaim for Jobs {
             .values()
             .map(|job| Arc::clone(&job.inputs))
             .collect();
-        inputs
-            .iter()
-            .fold(false, |freed, inputs| inputs.release_idle() || freed)
+        // Of every job, also after one has given something up.
+        let freed = inputs.iter().filter(|inputs| inputs.release_idle());
+        freed.count() > 0
     }
 }
 
