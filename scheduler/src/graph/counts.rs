@@ -170,14 +170,18 @@ pub(super) fn choose(request: &QueryRequest, sizing: &Sizing) -> Result<Counts, 
         }
     }
     groups.unite_reused();
-    resolve(request, groups, sizing)
+    resolve(request, groups, &read, sizing)
 }
 
 // Producers first: a union's number is known when its inputs' numbers are.
-fn resolve(request: &QueryRequest, mut groups: Groups<'_>, sizing: &Sizing) -> Result<Counts, Failure> {
+fn resolve(
+    request: &QueryRequest,
+    mut groups: Groups<'_>,
+    read: &[u64],
+    sizing: &Sizing,
+) -> Result<Counts, Failure> {
     let mut of_stage = vec![0; request.stages.len()];
     let mut of_edge = HashMap::new();
-    let read = bytes_read(request);
     for (index, stage) in request.stages.iter().enumerate() {
         match &stage.kind {
             Some(Kind::Union(_)) => {
