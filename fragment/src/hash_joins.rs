@@ -75,14 +75,12 @@ fn order_needs(plan: &Plan, ordered: bool) -> Vec<bool> {
         });
         return vec![ordered || !free];
     }
-    if plan.is::<HashJoinExec>() || plan.is::<NestedLoopJoinExec>() {
-        // The left side is built.
-        return vec![ordered, ordered];
-    }
     if plan.is::<FilterExec>()
         || plan.is::<ProjectionExec>()
         || plan.is::<ExpandExec>()
         || plan.is::<CooperativeExec>()
+        || plan.is::<HashJoinExec>()
+        || plan.is::<NestedLoopJoinExec>()
     {
         return vec![ordered; children];
     }
