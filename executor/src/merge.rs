@@ -2,8 +2,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use cne_fragment::sorted_properties;
 use cne_proto::v1::BucketRange;
-use cne_task::merge::sorted_properties;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation};

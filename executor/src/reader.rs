@@ -4,22 +4,21 @@ use std::sync::Arc;
 
 use ballista_core::execution_plans::ShuffleReaderExec;
 use ballista_core::serde::protobuf;
-use cne_fragment::Cancellable;
+use cne_fragment::{Cancellable, sorted_properties, unordered_properties};
 use cne_proto::v1::{BucketRange, CommitInput, MapOutputInput, commit_input::Input};
 use cne_storage::{MapOutputId, ShuffleStore};
+use cne_task::SortedMergeExec;
 use cne_task::TaskScope;
-use cne_task::merge::{SortedMergeExec, sorted_properties};
 use datafusion::common::Statistics;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr};
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::StreamExt;
 
 use crate::merge::MergeExec;
@@ -105,19 +104,12 @@ impl MapOutputsExec {
 
     /// All partitions as one, one after the other.
     pub(crate) fn joined(&self) -> Self {
-        let equivalence = EquivalenceProperties::new(self.schema());
-        let one = Partitioning::UnknownPartitioning(1);
         Self {
             store: self.store.clone(),
             sources: self.sources.clone(),
             joined: true,
             broadcast: false,
-            properties: Arc::new(PlanProperties::new(
-                equivalence,
-                one,
-                EmissionType::Incremental,
-                Boundedness::Bounded,
-            )),
+            properties: unordered_properties(self.schema(), 1),
         }
     }
 

@@ -16,6 +16,7 @@ mod hash_joins;
 mod optimize;
 mod partitioning;
 mod plan;
+mod properties;
 pub mod scan;
 mod types;
 pub mod validate;
@@ -24,6 +25,7 @@ pub use error::FragmentError;
 pub use exec::{Cancellable, CometFragmentExec, JobInputs, SharedInputs, TaskCancellation};
 pub use hash_joins::HashJoinBudget;
 pub use partitioning::{ExchangePartitioning, plan_partitioning};
+pub use properties::{sorted_properties, unordered_properties};
 pub use types::arrow_type;
 pub use validate::{ValidatedBlock, validate_block};
 

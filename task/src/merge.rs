@@ -2,18 +2,14 @@
 
 use std::{fmt, sync::Arc};
 
-use cne_fragment::{ExchangePartitioning, FragmentError, plan_partitioning};
+use cne_fragment::{ExchangePartitioning, FragmentError, plan_partitioning, sorted_properties};
 use cne_proto::v1::SortedMergeNode;
 use datafusion::{
-    arrow::datatypes::{Schema, SchemaRef},
+    arrow::datatypes::Schema,
     common::{DataFusionError, Result, tree_node::TreeNodeRecursion},
     execution::{SendableRecordBatchStream, TaskContext},
-    physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr},
-    physical_plan::{
-        DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
-        execution_plan::{Boundedness, EmissionType},
-        sorts::sort::SortExec,
-    },
+    physical_expr::{LexOrdering, PhysicalExpr},
+    physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, sorts::sort::SortExec},
 };
 
 /// One partition with all rows of its child, whose one partition is made of runs that are in the node's order (an [`crate::ExchangeExec`] with
@@ -77,20 +73,6 @@ pub fn sort_order(partitioning: &[u8], schema: &Schema) -> Result<LexOrdering> {
         ExchangePartitioning::Range(ordering, _) => Ok(ordering),
         _ => Err(FragmentError::Malformed("a sorted exchange without an order".into()).into()),
     }
-}
-
-/// Properties of a node whose partitions are in `ordering`.
-pub fn sorted_properties(
-    schema: SchemaRef,
-    ordering: &LexOrdering,
-    partitions: usize,
-) -> Arc<PlanProperties> {
-    Arc::new(PlanProperties::new(
-        EquivalenceProperties::new_with_orderings(schema, [ordering.clone()]),
-        Partitioning::UnknownPartitioning(partitions),
-        EmissionType::Incremental,
-        Boundedness::Bounded,
-    ))
 }
 
 impl DisplayAs for SortedMergeExec {

@@ -12,7 +12,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::properties;
+use crate::properties::unordered_properties;
 
 type Projection = Arc<[Arc<dyn PhysicalExpr>]>;
 
@@ -34,7 +34,7 @@ impl ExpandExec {
         Self {
             projections: projections.into_iter().map(Into::into).collect(),
             child,
-            properties: properties(schema, 1),
+            properties: unordered_properties(schema, 1),
             metrics: ExecutionPlanMetricsSet::new(),
         }
     }

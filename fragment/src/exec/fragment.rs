@@ -16,10 +16,10 @@ use datafusion::physical_plan::{
 };
 use futures::TryStreamExt;
 
-use super::properties;
 use super::run::Task;
 use crate::FragmentError;
 use crate::hash_joins::HashJoinBudget;
+use crate::properties::unordered_properties;
 use crate::validate::{ValidatedBlock, validate_block};
 
 /// A Comet block in a distributed plan. Its first child gives one descriptor row per partition, the others are the inputs of the block's
@@ -80,7 +80,7 @@ impl CometFragmentExec {
         let partitions = children
             .first()
             .map_or(0, |descriptor| descriptor.output_partitioning().partition_count());
-        let properties = properties(Arc::clone(&block.output_schema), partitions);
+        let properties = unordered_properties(Arc::clone(&block.output_schema), partitions);
         Ok(Self {
             node,
             block,

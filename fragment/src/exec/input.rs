@@ -12,8 +12,9 @@ use datafusion::physical_plan::{
 };
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::leaf;
 use super::shared::{Place, SharedInputs};
-use super::{leaf, ordered, properties};
+use crate::properties::{sorted_properties, unordered_properties};
 
 /// One partition of a fragment's input, or all of them one after the other, as a plan with one partition. It hides the input from the
 /// rules that run inside a fragment, all but the order of its rows.
@@ -45,8 +46,8 @@ impl InputExec {
         let one = matches!(part, Part::One(_)) || input.output_partitioning().partition_count() == 1;
         let properties = match input.output_ordering().filter(|_| one) {
             // What merges sorted runs says so, and a sort above has nothing to do.
-            Some(ordering) => ordered(input.schema(), ordering),
-            None => properties(input.schema(), 1),
+            Some(ordering) => sorted_properties(input.schema(), ordering, 1),
+            None => unordered_properties(input.schema(), 1),
         };
         Self {
             input,

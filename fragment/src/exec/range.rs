@@ -13,7 +13,8 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::stream;
 
-use super::{leaf, properties};
+use super::leaf;
+use crate::properties::unordered_properties;
 
 /// A slice of Spark's `Range(start, step, num_elements)`: elements `i*n/slices` up to `(i+1)*n/slices`.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl RangeExec {
             step: range.step,
             first: slice(partition),
             end: slice(partition + 1),
-            properties: properties(schema, 1),
+            properties: unordered_properties(schema, 1),
         }
     }
 }
