@@ -11,9 +11,9 @@ use ballista_core::serde::protobuf::ShuffleWritePartition;
 use ballista_executor::execution_engine::{ExecutionEngine, QueryStageExecutor};
 use cne_fragment::{Cancellable, FragmentError, HashJoinBudget, SharedInputs, TaskCancellation};
 use cne_proto::v1::{ExchangeNode, Whole, exchange_node::Distribution};
-use cne_storage::{Committed, MapOutputId, ShuffleStore, TaskAttempt, WriterOptions};
+use cne_storage::{Committed, MapOutputId, OutputVersion, ShuffleStore, TaskAttempt, WriterOptions};
 use cne_task::merge::sort_order;
-use cne_task::{ExchangeExec, TaskIdentity, TaskScope};
+use cne_task::{ExchangeExec, LaunchedTask, OutputLocation, QueryOptions, TaskIdentity, TaskScope};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::MemoryLimit;
@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::distribute::Distributor;
 use crate::jobs::Jobs;
 use crate::merge::MergeExec;
-use crate::reader::{inputs_read, replace_readers};
+use crate::reader::{inputs_read, replace_readers, same_inputs};
 use crate::{Totals, failure};
 
 /// Runs the stages of Ballista's plans with our own readers and writers. What Ballista's writer nodes say about the distribution of rows is
@@ -71,7 +71,7 @@ impl ExecutionEngine for Engine {
         global_output_partition_ids: Vec<usize>,
         plan: Arc<dyn ExecutionPlan>,
         _work_dir: &str,
-        _config: &SessionConfig,
+        config: &SessionConfig,
     ) -> Result<Arc<dyn QueryStageExecutor>> {
         let malformed = |what: String| DataFusionError::from(FragmentError::Malformed(what));
         let passes_through = if plan.is::<ShuffleWriterExec>() {
@@ -107,6 +107,10 @@ impl ExecutionEngine for Engine {
                 partitions.len()
             )));
         }
+        let query = QueryOptions::of(config);
+        let launched = config.get_extension::<LaunchedTask>();
+        let launched =
+            *launched.ok_or_else(|| malformed("a task without the number of its attempt".into()))?;
         Ok(Arc::new(Stage {
             store: self.store.clone(),
             executor_id: self.executor_id.clone(),
@@ -114,11 +118,13 @@ impl ExecutionEngine for Engine {
             totals: Arc::clone(&self.totals),
             jobs: Arc::clone(&self.jobs),
             job_id: job_id.to_string(),
+            launched,
             stage_id: narrow(stage_id)?,
             partitions,
             passes_through,
-            body: in_order(&node, replace_readers(body, &self.store)?)?,
+            body: in_order(&node, replace_readers(body, &self.store, &query.namespace)?)?,
             node,
+            query,
         }))
     }
 }
@@ -153,6 +159,8 @@ struct Stage {
     totals: Arc<Totals>,
     jobs: Arc<Jobs>,
     job_id: String,
+    query: QueryOptions,
+    launched: LaunchedTask,
     stage_id: u32,
     /// Partition i of `body` is this partition of the stage.
     partitions: Vec<u32>,
@@ -162,6 +170,44 @@ struct Stage {
 }
 
 impl Stage {
+    fn id(&self, partition: u32) -> MapOutputId {
+        MapOutputId::new(self.query.namespace.as_str(), self.stage_id, partition)
+    }
+
+    /// What an earlier attempt has committed of this partition, if it counts: it was made from what would be read now, and is not lost.
+    async fn committed_before(&self, partition: u32) -> Result<Option<Committed>> {
+        if !(self.launched.look_first || self.query.look_first)
+            || self.query.lost.contains(&(self.stage_id, partition))
+        {
+            return Ok(None);
+        }
+        let generation = self.query.generation;
+        let Some(stored) = self.store.find(&self.id(partition), generation).await? else {
+            return Ok(None);
+        };
+        // After a restart, what was lost shows in its data alone: the record stays.
+        let counts = same_inputs(&self.body, &stored.record.inputs)?
+            && (generation == 0 || self.store.has_data(&stored.record).await?);
+        Ok(counts.then_some(Committed { won: false, stored }))
+    }
+
+    /// Takes what was committed before, or runs one partition and commits its rows. Says whether it ran.
+    async fn take_or_run(
+        &self,
+        local: usize,
+        partition: u32,
+        context: &Arc<TaskContext>,
+        task: &TaskIdentity,
+    ) -> Result<(Committed, bool)> {
+        if let Some(found) = self.committed_before(partition).await? {
+            return Ok((found, false));
+        }
+        let (stage, generation, attempt) = (self.stage_id, self.query.generation, self.launched.attempt);
+        let query = self.query.query_id.as_str();
+        tracing::info!(query, stage, partition, generation, attempt, "task started");
+        Ok((self.run(local, partition, context, task).await?, true))
+    }
+
     /// Runs one partition and commits its rows.
     async fn run(
         &self,
@@ -184,11 +230,13 @@ impl Stage {
         };
         let mut distributor = Distributor::plan(&self.node, self.body.as_ref(), partition, merged)?;
         let attempt = TaskAttempt {
-            stage_attempt: task.stage_attempt,
-            task_attempt: task.task_attempt,
+            version: OutputVersion {
+                generation: self.query.generation,
+                attempt: self.launched.attempt,
+            },
             executor_id: self.executor_id.clone(),
         };
-        let id = MapOutputId::new(self.job_id.as_str(), self.stage_id, partition);
+        let id = self.id(partition);
         let buckets = self.node.num_buckets.max(1) as usize;
         let options = self.options(&context);
         let mut writer = self
@@ -221,7 +269,13 @@ impl Stage {
 
     /// What Ballista is told of a committed output: the winner's, whoever that is.
     fn written(&self, committed: &Committed, partition: u32, into: &mut Vec<ShuffleWritePartition>) {
-        for (bucket, range) in committed.stored.record.buckets.iter().enumerate() {
+        let record = &committed.stored.record;
+        let location = OutputLocation {
+            map_partition: partition,
+            generation: record.generation,
+            attempt: record.attempt,
+        };
+        for (bucket, range) in record.buckets.iter().enumerate() {
             // A reader needs no location to read nothing, but a result partition has to be there.
             if range.rows == 0 && !self.passes_through {
                 continue;
@@ -235,7 +289,7 @@ impl Stage {
                 num_batches: u64::from(range.batches),
                 num_rows: range.rows,
                 num_bytes: range.length.max(1),
-                file_id: Some(u64::from(partition)),
+                file_id: Some(location.file_id()),
                 is_sort_shuffle: !self.passes_through,
             });
         }
@@ -302,36 +356,57 @@ impl QueryStageExecutor for Stage {
         let mut written = vec![];
         for (local, partition) in self.partitions.iter().copied().enumerate() {
             let started = Instant::now();
-            let run = AssertUnwindSafe(self.run(local, partition, &context, &task))
+            let run = AssertUnwindSafe(self.take_or_run(local, partition, &context, &task))
                 .catch_unwind()
                 .await;
-            let (job, stage, attempt) = (self.job_id.as_str(), self.stage_id, task.task_attempt);
+            let (query, stage, generation) =
+                (self.query.query_id.as_str(), self.stage_id, self.query.generation);
+            let attempt = self.launched.attempt;
             let ms = started.elapsed().as_millis() as u64;
             let error = match run {
-                Ok(Ok(committed)) => {
+                Ok(Ok((committed, ran))) => {
                     let record = &committed.stored.record;
-                    let (rows, bytes) = (record.rows, record.bytes);
-                    tracing::info!(
-                        job,
-                        stage,
-                        partition,
-                        attempt,
-                        rows,
-                        bytes,
-                        ms,
-                        won = committed.won,
-                        "task done"
-                    );
-                    self.totals.succeeded(rows, bytes);
+                    let (rows, bytes, of) = (record.rows, record.bytes, record.attempt);
+                    if ran {
+                        let won = committed.won;
+                        tracing::info!(
+                            query,
+                            stage,
+                            partition,
+                            generation,
+                            attempt,
+                            rows,
+                            bytes,
+                            ms,
+                            won,
+                            "task done"
+                        );
+                        self.totals.succeeded(rows, bytes);
+                    } else {
+                        let since = record.generation;
+                        tracing::info!(
+                            query,
+                            stage,
+                            partition,
+                            generation,
+                            attempt,
+                            rows,
+                            bytes,
+                            since,
+                            of,
+                            "task found committed"
+                        );
+                        self.totals.found();
+                    }
                     self.written(&committed, partition, &mut written);
                     continue;
                 }
                 Ok(Err(error)) => {
-                    tracing::warn!(job, stage, partition, attempt, ms, %error, "task failed");
+                    tracing::warn!(query, stage, partition, generation, attempt, ms, %error, "task failed");
                     failure::to_ballista(&error, &task, partition)
                 }
                 Err(panic) => {
-                    tracing::error!(job, stage, partition, attempt, ms, "task panicked");
+                    tracing::error!(query, stage, partition, generation, attempt, ms, "task panicked");
                     failure::of_panic(panic.as_ref(), &task, partition)
                 }
             };

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use arrow::error::ArrowError;
 use cne_fragment::FragmentError;
 use cne_fragment::scan::ScanError;
-use cne_proto::v1::TaskFailure;
+use cne_proto::v1::{OutputName, TaskFailure};
 use cne_spark_functions::SparkError;
 use cne_storage::{AccessError, StoreError};
 use cne_task::codes::{self, Code};
@@ -45,6 +45,7 @@ pub(crate) fn to_ballista(error: &DataFusionError, task: &TaskIdentity, partitio
             spark_error_json: spark.map(SparkError::to_comet_json).unwrap_or_default(),
             stage: task.stage_id,
             partition,
+            lost: chain(error).find_map(lost_output),
         },
         class.again,
     )
@@ -84,6 +85,20 @@ pub(crate) fn undecodable(error: &(dyn Error + 'static), stage: u32) -> DataFusi
         ..Default::default()
     };
     report(failure, again)
+}
+
+fn lost_output(cause: &(dyn Error + 'static)) -> Option<OutputName> {
+    match cause.downcast_ref::<StoreError>()? {
+        StoreError::LostOutput {
+            stage_id,
+            map_partition,
+            ..
+        } => Some(OutputName {
+            stage: *stage_id,
+            map_partition: *map_partition,
+        }),
+        _ => None,
+    }
 }
 
 fn report(failure: TaskFailure, again: bool) -> DataFusionError {
@@ -300,7 +315,7 @@ mod tests {
             (codes::SPARK_ERROR, false)
         );
         let lost = StoreError::LostOutput {
-            job_id: "j".into(),
+            namespace: "n".into(),
             stage_id: 1,
             map_partition: 2,
             what: "no commit record",

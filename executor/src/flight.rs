@@ -11,7 +11,7 @@ use arrow_flight::{
     HandshakeResponse, PollInfo, PutResult, SchemaResult, Ticket,
 };
 use cne_proto::v1::ErrorDetail;
-use cne_storage::{MapOutputId, ShuffleStore, StoreError};
+use cne_storage::{MapOutputId, OutputVersion, ShuffleStore, StoreError};
 use cne_task::codes::{self, Code};
 use cne_task::ticket::{TicketError, TicketKeys};
 use futures::stream::BoxStream;
@@ -26,8 +26,6 @@ use crate::client_types::{client_batch, client_schema};
 
 /// Reports what the executor is doing, as JSON.
 pub const HEALTH: &str = "comet.health";
-/// Deletes the stored outputs of a job. The body is a signed ticket for that job, so that only the scheduler can ask for it.
-pub const DELETE_JOB: &str = "comet.delete-job";
 
 /// The Flight service of an executor.
 #[derive(Clone)]
@@ -127,11 +125,15 @@ impl FlightService for ResultService {
 
     async fn do_get(&self, request: Request<Ticket>) -> Result<Response<Self::DoGetStream>, Status> {
         let ticket = self.ticket(&request.into_inner().ticket)?;
-        let id = MapOutputId::new(ticket.job_id, ticket.stage_id, ticket.partition);
+        let version = OutputVersion {
+            generation: ticket.generation,
+            attempt: ticket.attempt,
+        };
+        let id = MapOutputId::new(ticket.namespace, ticket.stage_id, ticket.partition);
         let query_id = ticket.query_id;
         let rows = self
             .store
-            .read(&id, 0)
+            .read(&id.written_by(version), 0)
             .await
             .map_err(|error| store_status(&error, &query_id))?;
         let unsendable = |text: &str| {
@@ -194,16 +196,6 @@ impl FlightService for ResultService {
                 health["version"] = json!(env!("CARGO_PKG_VERSION"));
                 Ok(one(health.to_string().into_bytes()))
             }
-            DELETE_JOB => {
-                let job_id = self.ticket(&action.body)?.job_id;
-                let deleted = self
-                    .store
-                    .delete_job(&job_id)
-                    .await
-                    .map_err(|error| store_status(&error, ""))?;
-                tracing::info!(job = %job_id, deleted, "stored outputs deleted");
-                Ok(one(json!({ "deleted": deleted }).to_string().into_bytes()))
-            }
             other => Err(not_served(&format!("the action {other:?}"))),
         }
     }
@@ -215,13 +207,7 @@ impl FlightService for ResultService {
                 description: text.to_string(),
             })
         };
-        let actions = [
-            action(HEALTH, "What the executor is doing, as JSON."),
-            action(
-                DELETE_JOB,
-                "Deletes the stored outputs of a job (signed by the scheduler).",
-            ),
-        ];
+        let actions = [action(HEALTH, "What the executor is doing, as JSON.")];
         Ok(Response::new(futures::stream::iter(actions).boxed()))
     }
 

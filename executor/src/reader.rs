@@ -6,9 +6,8 @@ use ballista_core::execution_plans::ShuffleReaderExec;
 use ballista_core::serde::protobuf;
 use cne_fragment::{Cancellable, sorted_properties, unordered_properties};
 use cne_proto::v1::{BucketRange, CommitInput, MapOutputInput, commit_input::Input};
-use cne_storage::{MapOutputId, ShuffleStore};
-use cne_task::SortedMergeExec;
-use cne_task::TaskScope;
+use cne_storage::{MapOutput, MapOutputId, OutputVersion, ShuffleStore};
+use cne_task::{OutputLocation, SortedMergeExec, TaskScope};
 use datafusion::common::Statistics;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -27,7 +26,7 @@ use crate::merge::MergeExec;
 #[derive(Debug, Clone)]
 struct Source {
     bucket: u32,
-    outputs: Vec<MapOutputId>,
+    outputs: Vec<MapOutput>,
     /// Rows of all outputs together, where they are known.
     rows: Option<u64>,
 }
@@ -45,23 +44,31 @@ pub(crate) struct MapOutputsExec {
 }
 
 impl MapOutputsExec {
-    pub(crate) fn of(reader: &ShuffleReaderExec, store: &ShuffleStore) -> Result<Self> {
+    /// `namespace` is where the outputs of the query are.
+    pub(crate) fn of(reader: &ShuffleReaderExec, store: &ShuffleStore, namespace: &str) -> Result<Self> {
         let sources = reader.partition.iter().map(|locations| {
             let mut bucket = 0;
             let mut outputs = Vec::with_capacity(locations.len());
             let mut rows = HashMap::new();
             for location in locations {
                 let id = &location.partition_id;
-                let map_partition = location.file_id.and_then(|file| u32::try_from(file).ok());
-                let (Some(map_partition), Ok(stage)) = (map_partition, u32::try_from(id.stage_id)) else {
+                let output = location.file_id.map(OutputLocation::of_file_id);
+                let (Some(output), Ok(stage)) = (output, u32::try_from(id.stage_id)) else {
                     return Err(DataFusionError::Internal(format!(
                         "a location without a map partition: {location:?}"
                     )));
                 };
                 bucket = u32::try_from(id.partition_id).unwrap_or(u32::MAX);
                 let statistics: protobuf::PartitionStats = location.partition_stats.into();
-                rows.insert(map_partition, u64::try_from(statistics.num_rows).unwrap_or(0));
-                outputs.push(MapOutputId::new(id.job_id.to_string(), stage, map_partition));
+                rows.insert(
+                    output.map_partition,
+                    u64::try_from(statistics.num_rows).unwrap_or(0),
+                );
+                let version = OutputVersion {
+                    generation: output.generation,
+                    attempt: output.attempt,
+                };
+                outputs.push(MapOutputId::new(namespace, stage, output.map_partition).written_by(version));
             }
             outputs.sort_unstable();
             outputs.dedup();
@@ -85,7 +92,7 @@ impl MapOutputsExec {
     pub(crate) fn runs(&self, ordering: &LexOrdering) -> Self {
         let of = |source: &Source| {
             let bucket = source.bucket;
-            let one = |output: &MapOutputId| Source {
+            let one = |output: &MapOutput| Source {
                 bucket,
                 outputs: vec![output.clone()],
                 rows: None,
@@ -141,15 +148,16 @@ impl MapOutputsExec {
 pub(crate) fn replace_readers(
     plan: Arc<dyn ExecutionPlan>,
     store: &ShuffleStore,
+    namespace: &str,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let replaced = plan.transform_down(|node| {
         let ours: Arc<dyn ExecutionPlan> = if let Some(reader) = node.downcast_ref::<ShuffleReaderExec>() {
-            Arc::new(MapOutputsExec::of(reader, store)?)
+            Arc::new(MapOutputsExec::of(reader, store, namespace)?)
         } else if let Some(merge) = node.downcast_ref::<CoalescePartitionsExec>()
             && let Some(reader) = merge.input().downcast_ref::<ShuffleReaderExec>()
         {
             // Theirs takes batches as they come.
-            let reader = MapOutputsExec::of(reader, store)?;
+            let reader = MapOutputsExec::of(reader, store, namespace)?;
             Arc::new(MapOutputsExec {
                 joined: true,
                 properties: Arc::clone(merge.properties()),
@@ -160,7 +168,7 @@ pub(crate) fn replace_readers(
         {
             Arc::new(MergeExec::new(
                 merge.ordering().clone(),
-                &MapOutputsExec::of(reader, store)?,
+                &MapOutputsExec::of(reader, store, namespace)?,
             ))
         } else {
             return Ok(Transformed::no(node));
@@ -170,8 +178,8 @@ pub(crate) fn replace_readers(
     Ok(replaced.data)
 }
 
-/// What the readers in `plan` read, for the commit record. The records are cached: the rows were read through them.
-pub(crate) async fn inputs_read(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<CommitInput>> {
+/// What the readers in `plan` read, each once, in order; and from where.
+fn outputs_read(plan: &Arc<dyn ExecutionPlan>) -> Result<(Vec<MapOutput>, Option<ShuffleStore>)> {
     let mut outputs = vec![];
     let mut store = None;
     plan.apply(|node| {
@@ -186,13 +194,19 @@ pub(crate) async fn inputs_read(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<Com
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
-    let Some(store) = store else { return Ok(vec![]) };
     outputs.sort_unstable();
     outputs.dedup();
+    Ok((outputs, store))
+}
+
+/// What the readers in `plan` read, for the commit record. The records are cached: the rows were read through them.
+pub(crate) async fn inputs_read(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<CommitInput>> {
+    let (outputs, store) = outputs_read(plan)?;
+    let Some(store) = store else { return Ok(vec![]) };
     let mut inputs = Vec::with_capacity(outputs.len());
-    for id in &outputs {
+    for output in &outputs {
         // One that is gone was not read: a limit was reached before.
-        let Ok(stored) = store.record(id).await else {
+        let Ok(stored) = store.record(output).await else {
             continue;
         };
         let record = &stored.record;
@@ -200,13 +214,43 @@ pub(crate) async fn inputs_read(plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<Com
             input: Some(Input::MapOutput(MapOutputInput {
                 stage_id: record.stage_id,
                 map_partition: record.map_partition,
-                stage_attempt: record.stage_attempt,
-                task_attempt: record.task_attempt,
+                generation: record.generation,
+                attempt: record.attempt,
                 commit_checksum: stored.checksum,
             })),
         });
     }
     Ok(inputs)
+}
+
+/// Whether an output with `inputs` was made from exactly what the readers in `plan` would read now.
+pub(crate) fn same_inputs(plan: &Arc<dyn ExecutionPlan>, inputs: &[CommitInput]) -> Result<bool> {
+    let (outputs, _) = outputs_read(plan)?;
+    let mut found = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        match &input.input {
+            Some(Input::MapOutput(input)) => found.push((
+                input.stage_id,
+                input.map_partition,
+                input.generation,
+                input.attempt,
+            )),
+            // Of files, the plan says which.
+            Some(Input::File(_)) => {}
+            None => return Ok(false),
+        }
+    }
+    found.sort_unstable();
+    let now = outputs.iter().map(|output| {
+        let version = output.version;
+        (
+            output.id.stage_id,
+            output.id.map_partition,
+            version.generation,
+            version.attempt,
+        )
+    });
+    Ok(now.eq(found))
 }
 
 impl DisplayAs for MapOutputsExec {

@@ -22,9 +22,11 @@ use ballista_core::serde::{BallistaCodec, BallistaLogicalExtensionCodec};
 use ballista_core::{RuntimeProducer, serde::protobuf::ShuffleWritePartition};
 use ballista_executor::execution_engine::ExecutionEngine;
 use ballista_executor::runtime_cache::SessionRuntimeCache;
+use cne_proto::v1::{LaunchedPlan, TaskLaunch};
 use cne_storage::ShuffleStore;
 use cne_task::blocks::unwrap_plan;
-use cne_task::{CometCodec, session_config};
+use cne_task::location::namespace_to_remove;
+use cne_task::{CometCodec, LaunchedTask, session_config};
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
@@ -112,7 +114,7 @@ impl TaskService {
         self.0.closed.store(true, Ordering::Release);
     }
 
-    fn launch(&self, tasks: MultiTaskDefinition) {
+    fn launch(&self, tasks: MultiTaskDefinition, launches: HashMap<usize, LaunchedTask>) {
         let registered: Vec<_> = tasks
             .task_ids
             .iter()
@@ -138,7 +140,8 @@ impl TaskService {
                 Ok(Ok(decoded)) => {
                     for (task, registration) in decoded.into_iter().zip(registered) {
                         let service = service.clone();
-                        tokio::spawn(async move { service.run(task, registration).await });
+                        let launched = launches.get(&task.task_id).copied();
+                        tokio::spawn(async move { service.run(task, launched, registration).await });
                     }
                     return;
                 }
@@ -172,7 +175,12 @@ impl TaskService {
         });
     }
 
-    async fn run(&self, task: TaskDefinition, registration: AbortRegistration) {
+    async fn run(
+        &self,
+        task: TaskDefinition,
+        launched: Option<LaunchedTask>,
+        registration: AbortRegistration,
+    ) {
         let status = TaskStatus {
             task_id: task.task_id as u32,
             job_id: task.job_id.to_string(),
@@ -182,7 +190,7 @@ impl TaskService {
             start_exec_time: now_ms(),
             ..Default::default()
         };
-        let result = match Abortable::new(self.0.execute(task), registration).await {
+        let result = match Abortable::new(self.0.execute(task, launched), registration).await {
             Ok(result) => result.map_err(|error| BallistaError::DataFusionError(Box::new(error))),
             Err(_) => Err(BallistaError::Cancelled),
         };
@@ -215,6 +223,14 @@ impl TaskService {
     }
 }
 
+fn of_launch(launch: &TaskLaunch) -> (usize, LaunchedTask) {
+    let launched = LaunchedTask {
+        attempt: launch.attempt,
+        look_first: launch.look_first,
+    };
+    (launch.task_id as usize, launched)
+}
+
 fn now_ms() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -242,7 +258,14 @@ impl Inner {
         )
     }
 
-    async fn execute(&self, task: TaskDefinition) -> datafusion::error::Result<Vec<ShuffleWritePartition>> {
+    async fn execute(
+        &self,
+        mut task: TaskDefinition,
+        launched: Option<LaunchedTask>,
+    ) -> datafusion::error::Result<Vec<ShuffleWritePartition>> {
+        if let Some(launched) = launched {
+            task.session_config = task.session_config.with_extension(Arc::new(launched));
+        }
         let name = format!(
             "TID {}/{}.{}/{}.{}",
             task.job_id, task.stage_id, task.stage_attempt_num, task.task_id, task.task_attempt_num
@@ -290,18 +313,23 @@ impl ExecutorGrpc for TaskService {
             return Err(Status::unavailable("the executor is stopping"));
         }
         let mut launched = request.into_inner().multi_tasks;
+        let mut all: Vec<HashMap<usize, LaunchedTask>> = Vec::with_capacity(launched.len());
         for tasks in &mut launched {
             // Before the call is answered, and before any plan of it is decoded: the scheduler takes the blocks for known from then on.
-            let (plan, blocks) = unwrap_plan(std::mem::take(&mut tasks.plan))
-                .map_err(|error| Status::invalid_argument(error.to_string()))?;
-            tasks.plan = plan;
+            let LaunchedPlan {
+                plan,
+                blocks,
+                tasks: launches,
+            } = unwrap_plan(&tasks.plan).map_err(|error| Status::invalid_argument(error.to_string()))?;
+            tasks.plan = plan.into();
             if !blocks.is_empty() {
                 let known = self.0.jobs.blocks(&tasks.job_id);
                 blocks.into_iter().for_each(|block| known.insert(block));
             }
+            all.push(launches.iter().map(of_launch).collect());
         }
-        for tasks in launched {
-            self.launch(tasks);
+        for (tasks, launches) in launched.into_iter().zip(all) {
+            self.launch(tasks, launches);
         }
         Ok(Response::new(LaunchMultiTaskResult::default()))
     }
@@ -346,17 +374,16 @@ impl ExecutorGrpc for TaskService {
             job_id,
             remove_stage_ids,
         } = request.into_inner();
-        // Stages are removed when the whole job has ended.
-        self.0.jobs.remove(&job_id);
-        let mut deleted = 0;
-        let failed = |error: cne_storage::StoreError| Status::internal(error.to_string());
-        if remove_stage_ids.is_empty() {
-            deleted += self.0.store.delete_job(&job_id).await.map_err(failed)?;
-        }
-        for stage in &remove_stage_ids {
-            deleted += self.0.store.delete_stage(&job_id, *stage).await.map_err(failed)?;
-        }
-        tracing::debug!(job = %job_id, stages = ?remove_stage_ids, deleted, "stored outputs removed");
+        // The outputs of its tasks outlive a job of Ballista: the next job of the same query may use them.
+        let Some(namespace) = namespace_to_remove(&job_id) else {
+            if remove_stage_ids.is_empty() {
+                self.0.jobs.remove(&job_id);
+            }
+            return Ok(Response::new(RemoveJobDataResult {}));
+        };
+        let deleted = self.0.store.delete_namespace(namespace).await;
+        let deleted = deleted.map_err(|error| Status::internal(error.to_string()))?;
+        tracing::debug!(namespace, deleted, "stored outputs removed");
         Ok(Response::new(RemoveJobDataResult {}))
     }
 }

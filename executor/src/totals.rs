@@ -10,6 +10,7 @@ pub struct Totals {
     serving: AtomicU64,
     succeeded: AtomicU64,
     failed: AtomicU64,
+    found: AtomicU64,
     rows: AtomicU64,
     bytes: AtomicU64,
 }
@@ -37,6 +38,11 @@ impl Totals {
         self.failed.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A task whose output an earlier attempt had committed: nothing ran.
+    pub(crate) fn found(&self) {
+        self.found.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// As `comet.health` reports them.
     pub(crate) fn to_json(&self) -> Value {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -45,6 +51,7 @@ impl Totals {
             "results_open": get(&self.serving),
             "tasks_succeeded": get(&self.succeeded),
             "tasks_failed": get(&self.failed),
+            "tasks_found": get(&self.found),
             "rows_produced": get(&self.rows),
             "bytes_produced": get(&self.bytes),
         })

@@ -1,6 +1,6 @@
 //! Failures of queries, and how they travel: a gRPC status with the typed detail in a binary trailer.
 
-use cne_proto::v1::{ErrorDetail, Rejection, TaskFailure};
+use cne_proto::v1::{ErrorDetail, OutputName, Rejection, TaskFailure};
 use cne_task::{
     codes::{self, Code},
     failure,
@@ -21,6 +21,8 @@ const MAX_STATUS_TEXT: usize = 900;
 pub struct Failure {
     /// What the client gets.
     pub detail: Box<ErrorDetail>,
+    /// The stored output without which the query cannot go on.
+    pub lost: Option<OutputName>,
 }
 
 impl Failure {
@@ -34,6 +36,7 @@ impl Failure {
         };
         Self {
             detail: Box::new(detail),
+            lost: None,
         }
     }
 
@@ -54,6 +57,7 @@ impl Failure {
         failure.detail.code = task.code;
         failure.detail.retryable = task.retryable;
         failure.detail.spark_error_json = task.spark_error_json;
+        failure.lost = task.lost;
         failure
     }
 

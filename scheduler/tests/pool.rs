@@ -16,9 +16,9 @@ use arrow_flight::{
 };
 use ballista_core::serde::protobuf::{ExecutionError, FailedTask, IoError, failed_task::FailedReason};
 use cne_proto::spark_expression::SortDirection::{Ascending, Descending};
-use cne_proto::v1::{ErrorDetail, QueryProgress, QueryState, ShuffleOrigin, TaskFailure};
+use cne_proto::v1::{ErrorDetail, OutputName, QueryProgress, QueryState, ShuffleOrigin, TaskFailure};
 use cne_scheduler::{Handle, Options, error::ERROR_TRAILER, start};
-use cne_task::{failure, ticket::TicketKeys};
+use cne_task::{failure, location::removal_of, ticket::TicketKeys};
 use common::*;
 use fake::{Behaviour, Fake, starts};
 use futures::StreamExt;
@@ -470,6 +470,10 @@ fn loses(times: usize) -> Behaviour {
             code: "CNE-2008".into(),
             message: "output of job j, stage 1, map partition 0 is not in the store".into(),
             retryable: true,
+            lost: Some(OutputName {
+                stage: 1,
+                map_partition: 0,
+            }),
             ..Default::default()
         };
         Err(FailedTask {
@@ -491,22 +495,29 @@ async fn a_lost_output_starts_the_query_again_unseen() {
         (info.endpoint.len(), progress(&info).state()),
         (2, QueryState::Succeeded)
     );
-    // All of it, each time: maps read before may have been made from what is lost now.
+    // Every task is launched each time; what is committed is found by the executors. The output that was missed is not looked for.
     let maps = executor.started.lock().iter().filter(|task| task.0 == 1).count();
     assert_eq!(maps, 4 * 3);
-    // The rows are those of the last job, and the others' are removed.
-    let ticket = &info.endpoint[0].ticket.as_ref().unwrap().ticket;
-    let last = options().ticket_keys.verify(ticket, "default", 1).unwrap().job_id;
-    let begun = Instant::now();
-    loop {
-        let removed: std::collections::HashSet<_> = executor.removed.lock().iter().cloned().collect();
-        assert!(!removed.contains(&last));
-        if removed.len() == 3 {
-            break;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(5), "{removed:?}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
+    let launched = executor.queries.lock().clone();
+    let namespace = launched[0].namespace.clone();
+    assert!(launched.iter().all(|query| query.namespace == namespace));
+    for generation in 0..4 {
+        let of: Vec<_> = launched
+            .iter()
+            .filter(|query| query.generation == generation)
+            .collect();
+        let lost: Vec<_> = (generation > 0).then_some((1, 0)).into_iter().collect();
+        assert!(!of.is_empty());
+        assert!(
+            of.iter()
+                .all(|query| query.look_first == (generation > 0) && query.lost.iter().eq(&lost))
+        );
     }
+    // The rows are those of the last job, and nothing is removed.
+    let ticket = &info.endpoint[0].ticket.as_ref().unwrap().ticket;
+    let last = options().ticket_keys.verify(ticket, "default", 1).unwrap();
+    assert_eq!(last.namespace, namespace);
+    assert!(!executor.removed.lock().contains(&removal_of(&namespace)));
     // Its slots are free again.
     *executor.running.lock() = (0, 0);
     let many = request(vec![rows(6), block(&scan(), vec![forward(0)])]);
@@ -558,7 +569,8 @@ async fn a_result_is_removed_when_its_lease_ends() {
     cluster.run(&request).await.unwrap();
     assert!(executor.removed.lock().is_empty());
     let begun = Instant::now();
-    while executor.removed.lock().is_empty() {
+    let namespace = executor.queries.lock()[0].namespace.clone();
+    while !executor.removed.lock().contains(&removal_of(&namespace)) {
         assert!(begun.elapsed() < Duration::from_secs(5), "never removed");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -693,7 +705,7 @@ async fn a_block_is_sent_once_to_each_executor_and_again_when_it_is_lost() {
         .fold((0, 0), |all, task| (all.0 + task.0, all.1 + task.1));
     // Fifteen times the block, but for some bytes around each.
     let difference = (inline - sent).abs_diff(15 * large.encoded_len());
-    assert!(difference < 200, "{sent} bytes were sent, {inline} without names");
+    assert!(difference < 800, "{sent} bytes were sent, {inline} without names");
 
     executor.launched.lock().clear();
     let running = tokio::spawn({

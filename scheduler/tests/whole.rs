@@ -249,8 +249,8 @@ async fn who_listens_everywhere_is_reached_by_its_advertised_host() {
     handle.stopped().await.unwrap();
 }
 
-/// Files below `directory` whose name starts with `prefix`, as (job, path).
-fn stored(directory: &Path, prefix: &str) -> Vec<(String, std::path::PathBuf)> {
+/// Files below `directory` whose name starts with `prefix`.
+fn stored(directory: &Path, prefix: &str) -> Vec<std::path::PathBuf> {
     let mut found = vec![];
     let mut open = vec![directory.to_path_buf()];
     while let Some(next) = open.pop() {
@@ -264,9 +264,7 @@ fn stored(directory: &Path, prefix: &str) -> Vec<(String, std::path::PathBuf)> {
             if path.is_dir() {
                 open.push(path);
             } else if name.starts_with(prefix) && !name.contains('#') {
-                // {fan-out}/{job}/{stage}/{map partition}/{name}
-                let job = path.ancestors().nth(3).unwrap().file_name().unwrap();
-                found.push((job.to_string_lossy().into_owned(), path));
+                found.push(path);
             }
         }
     }
@@ -294,29 +292,30 @@ async fn a_stored_output_that_is_lost_in_the_middle_is_made_again() {
             while begun.elapsed() < Duration::from_secs(20) {
                 let committed = stored(&store, "commit");
                 let data = stored(&store, "data-");
-                let whole = |data: &&(String, std::path::PathBuf)| {
-                    committed
-                        .iter()
-                        .any(|(_, commit)| commit.parent() == data.1.parent())
+                let whole = |data: &&std::path::PathBuf| {
+                    committed.iter().any(|commit| commit.parent() == data.parent())
                 };
-                if let Some((job, path)) = data.iter().find(whole) {
+                if let Some(path) = data.iter().find(whole) {
                     std::fs::remove_file(path).unwrap();
-                    return job.clone();
+                    return path.parent().unwrap().to_path_buf();
                 }
             }
-            String::new()
+            panic!("nothing was stored")
         }
     });
     let query = request(vec![rows(100), block(&project(scan()), vec![hash(0, 4, NUM)])]);
     let rows = longs(&handle, &query).await;
     assert_eq!((rows.len(), sorted(&rows)), (4, (0..1000).collect()));
     let lost = losing.await.unwrap();
-    let kept: std::collections::HashSet<_> =
-        stored(&store, "commit").into_iter().map(|(job, _)| job).collect();
-    assert!(
-        !lost.is_empty() && kept.iter().any(|job| *job != lost),
-        "{lost} {kept:?}"
-    );
+    // {fan-out}/{namespace}/{stage}/{map partition}/commit-{generation}: of the map stage, the lost output alone was made twice.
+    let stage = lost.parent().unwrap().file_name().unwrap();
+    let again: Vec<_> = stored(&store, "commit-1")
+        .into_iter()
+        .map(|commit| commit.parent().unwrap().to_path_buf())
+        .filter(|output| output.parent().unwrap().file_name().unwrap() == stage)
+        .filter(|output| output.join("commit-0").exists())
+        .collect();
+    assert_eq!(again, [lost]);
     stop.cancel();
     tokio::time::timeout(Duration::from_secs(20), running)
         .await

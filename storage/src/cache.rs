@@ -5,6 +5,9 @@ use parking_lot::Mutex;
 
 use crate::{MapOutputId, StoredRecord};
 
+/// A map output and a generation.
+type Key = (MapOutputId, u32);
+
 /// Commit records that were read lately: every bucket of a map output is read by another task, often on the same executor.
 #[derive(Debug)]
 pub(crate) struct RecordCache {
@@ -14,8 +17,8 @@ pub(crate) struct RecordCache {
 
 #[derive(Debug, Default)]
 struct State {
-    entries: HashMap<MapOutputId, (u64, Arc<StoredRecord>)>,
-    by_age: BTreeMap<u64, MapOutputId>,
+    entries: HashMap<Key, (u64, Arc<StoredRecord>)>,
+    by_age: BTreeMap<u64, Key>,
     clock: u64,
 }
 
@@ -27,25 +30,25 @@ impl RecordCache {
         }
     }
 
-    pub(crate) fn get(&self, id: &MapOutputId) -> Option<Arc<StoredRecord>> {
+    pub(crate) fn get(&self, key: &Key) -> Option<Arc<StoredRecord>> {
         let mut state = self.state.lock();
         let state = &mut *state;
-        let (age, record) = state.entries.get_mut(id)?;
+        let (age, record) = state.entries.get_mut(key)?;
         state.clock += 1;
         state.by_age.remove(age);
         *age = state.clock;
-        state.by_age.insert(state.clock, id.clone());
+        state.by_age.insert(state.clock, key.clone());
         Some(Arc::clone(record))
     }
 
-    pub(crate) fn insert(&self, id: MapOutputId, record: Arc<StoredRecord>) {
+    pub(crate) fn insert(&self, key: Key, record: Arc<StoredRecord>) {
         let mut state = self.state.lock();
         state.clock += 1;
         let age = state.clock;
-        if let Some((old, _)) = state.entries.insert(id.clone(), (age, record)) {
+        if let Some((old, _)) = state.entries.insert(key.clone(), (age, record)) {
             state.by_age.remove(&old);
         }
-        state.by_age.insert(age, id);
+        state.by_age.insert(age, key);
         while state.entries.len() > self.capacity {
             match state.by_age.pop_first() {
                 Some((_, oldest)) => state.entries.remove(&oldest),
@@ -58,7 +61,7 @@ impl RecordCache {
     pub(crate) fn forget(&self, gone: impl Fn(&MapOutputId) -> bool) {
         let mut state = self.state.lock();
         let state = &mut *state;
-        state.entries.retain(|id, _| !gone(id));
-        state.by_age.retain(|_, id| !gone(id));
+        state.entries.retain(|(id, _), _| !gone(id));
+        state.by_age.retain(|_, (id, _)| !gone(id));
     }
 }

@@ -4,24 +4,24 @@ use datafusion::error::DataFusionError;
 /// Why an output could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A job id from outside holds characters that could leave the storage prefix.
-    #[error("job id {job_id:?} is not 1 to 128 letters, digits, '-' or '_'")]
-    InvalidJobId {
+    /// A namespace from outside holds characters that could leave the storage prefix.
+    #[error("namespace {namespace:?} is not 1 to 128 letters, digits, '-' or '_'")]
+    InvalidNamespace {
         /// As received.
-        job_id: String,
+        namespace: String,
     },
     /// No commit record, or its data object is gone: the producer has to run again.
     #[error(
-        "output of job {job_id}, stage {stage_id}, map partition {map_partition} is not in the store ({what})"
+        "output {namespace}, stage {stage_id}, map partition {map_partition} is not in the store ({what})"
     )]
     LostOutput {
-        /// Job of the producer.
-        job_id: String,
+        /// Where the outputs of the query are.
+        namespace: String,
         /// Stage of the producer.
         stage_id: u32,
         /// Map partition of the producer.
         map_partition: u32,
-        /// Which object is missing.
+        /// What is missing.
         what: &'static str,
     },
     /// The bytes are there, but are not what was committed.

@@ -8,31 +8,47 @@ pub(crate) const FAN_OUT: u32 = 16;
 /// Names the output of one map task, whichever attempt wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MapOutputId {
-    /// Job as the scheduler names it; from outside, checked before it becomes part of a key.
-    pub job_id: String,
-    /// Stage of the job.
+    /// Where the outputs of one query are; from outside, checked before it becomes part of a key.
+    pub namespace: String,
+    /// Stage of the query.
     pub stage_id: u32,
     /// Global partition of the stage.
     pub map_partition: u32,
 }
 
+/// Which of the attempts at a map output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OutputVersion {
+    /// How often the query had started again. One record per generation can be published.
+    pub generation: u32,
+    /// Number of the attempt within its generation.
+    pub attempt: u32,
+}
+
+/// What one attempt wrote: the only thing that is ever read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MapOutput {
+    /// Of which task.
+    pub id: MapOutputId,
+    /// By which attempt.
+    pub version: OutputVersion,
+}
+
 /// Which attempt writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskAttempt {
-    /// Attempt of the stage.
-    pub stage_attempt: u32,
-    /// Attempt of the task within the stage attempt.
-    pub task_attempt: u32,
+    /// The attempt.
+    pub version: OutputVersion,
     /// Where it runs; recorded, not part of the key.
     pub executor_id: String,
 }
 
-/// Refuses a job id that could leave the storage prefix or upset a store.
-pub(crate) fn check_job_id(job_id: &str) -> Result<(), StoreError> {
+/// Refuses a namespace that could leave the storage prefix or upset a store.
+pub(crate) fn check_namespace(namespace: &str) -> Result<(), StoreError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if job_id.is_empty() || job_id.len() > 128 || !job_id.chars().all(allowed) {
-        return Err(StoreError::InvalidJobId {
-            job_id: job_id.to_string(),
+    if namespace.is_empty() || namespace.len() > 128 || !namespace.chars().all(allowed) {
+        return Err(StoreError::InvalidNamespace {
+            namespace: namespace.to_string(),
         });
     }
     Ok(())
@@ -40,31 +56,39 @@ pub(crate) fn check_job_id(job_id: &str) -> Result<(), StoreError> {
 
 impl MapOutputId {
     /// Names an output.
-    pub fn new(job_id: impl Into<String>, stage_id: u32, map_partition: u32) -> Self {
+    pub fn new(namespace: impl Into<String>, stage_id: u32, map_partition: u32) -> Self {
         Self {
-            job_id: job_id.into(),
+            namespace: namespace.into(),
             stage_id,
             map_partition,
         }
     }
 
-    /// `{fan-out}/{job}/{stage}/{map partition}`, relative to the storage prefix.
+    /// What the attempt `version` wrote.
+    pub fn written_by(&self, version: OutputVersion) -> MapOutput {
+        MapOutput {
+            id: self.clone(),
+            version,
+        }
+    }
+
+    /// `{fan-out}/{namespace}/{stage}/{map partition}`, relative to the storage prefix.
     pub(crate) fn directory(&self) -> Result<String, StoreError> {
-        check_job_id(&self.job_id)?;
+        check_namespace(&self.namespace)?;
         let mut hasher = crc32fast::Hasher::new();
-        hasher.update(self.job_id.as_bytes());
+        hasher.update(self.namespace.as_bytes());
         hasher.update(&self.stage_id.to_le_bytes());
         hasher.update(&self.map_partition.to_le_bytes());
         let fan_out = hasher.finalize() % FAN_OUT;
         Ok(format!(
             "{fan_out:x}/{}/{}/{}",
-            self.job_id, self.stage_id, self.map_partition
+            self.namespace, self.stage_id, self.map_partition
         ))
     }
 
-    /// Key of the commit record, relative to the storage prefix.
-    pub(crate) fn commit_key(&self) -> Result<String, StoreError> {
-        Ok(format!("{}/commit", self.directory()?))
+    /// Key of the commit record of a generation, relative to the storage prefix.
+    pub(crate) fn commit_key(&self, generation: u32) -> Result<String, StoreError> {
+        Ok(format!("{}/commit-{generation}", self.directory()?))
     }
 
     /// A new key for the data of one attempt, relative to the storage prefix.
@@ -72,8 +96,8 @@ impl MapOutputId {
         Ok(format!(
             "{}/data-{}-{}-{}",
             self.directory()?,
-            attempt.stage_attempt,
-            attempt.task_attempt,
+            attempt.version.generation,
+            attempt.version.attempt,
             uuid::Uuid::new_v4().simple()
         ))
     }

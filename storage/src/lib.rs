@@ -1,7 +1,9 @@
 //! Object stores, and the outputs of tasks in them.
 //!
 //! One map task writes one immutable data object and publishes it by one conditional create of a commit record: the first attempt wins,
-//! a later one deletes its own data and learns who won. A local directory and S3 are one code path (`object_store`).
+//! a later one deletes its own data and learns who won. Each generation of a query (it starts again when outputs were lost) has records of
+//! its own; one found of an earlier attempt or generation is used when what it was made from is still what is there. A local directory and S3
+//! are one code path (`object_store`).
 //!
 //! * [`ShuffleStore`] is the entrance: [`ShuffleStore::writer`], [`ShuffleStore::record`], [`ShuffleStore::read`], deletion.
 //! * [`ShuffleWriter`] gathers rows per bucket within the task's memory pool and spills through the task's disk manager.
@@ -28,7 +30,7 @@ mod writer;
 
 pub use encode::Compression;
 pub use error::StoreError;
-pub use key::{MapOutputId, TaskAttempt};
+pub use key::{MapOutput, MapOutputId, OutputVersion, TaskAttempt};
 pub use open::open_store;
 pub use partition::{PartitionedBatch, partition_batch};
 pub use registry::{AccessError, ExecutorObjectStores};

@@ -12,9 +12,11 @@ use prost::Message;
 
 use crate::cache::RecordCache;
 use crate::encode::schema_from_message;
-use crate::key::{FAN_OUT, check_job_id, locate};
+use crate::key::{FAN_OUT, check_namespace, locate};
 use crate::retry::refused;
-use crate::{MapOutputId, RetryPolicy, ShuffleWriter, StoreError, TaskAttempt, WriterOptions, reader};
+use crate::{
+    MapOutput, MapOutputId, RetryPolicy, ShuffleWriter, StoreError, TaskAttempt, WriterOptions, reader,
+};
 
 /// Commit records kept in memory per process.
 const CACHED_RECORDS: usize = 16_384;
@@ -97,8 +99,9 @@ impl ShuffleStore {
     /// Publishes a record by one conditional create. The first wins; for a later one the winner's record comes back, and the caller's data
     /// object is deleted.
     pub async fn commit(&self, record: CommitRecord) -> Result<Committed, StoreError> {
-        let id = MapOutputId::new(&record.job_id, record.stage_id, record.map_partition);
-        let path = self.locate(&id.commit_key()?);
+        let id = MapOutputId::new(&record.namespace, record.stage_id, record.map_partition);
+        let generation = record.generation;
+        let path = self.locate(&id.commit_key(generation)?);
         let payload = PutPayload::from(record.encode_to_vec());
         let create = || {
             self.store
@@ -106,8 +109,8 @@ impl ShuffleStore {
         };
         match self.retry.run("commit", &path, create).await {
             Ok(Ok(_)) => {
-                let stored = Arc::new(decode_record(&id, &path, &record.encode_to_vec())?);
-                self.cache.insert(id, Arc::clone(&stored));
+                let stored = Arc::new(decode_record(&id, generation, &path, &record.encode_to_vec())?);
+                self.cache.insert((id, generation), Arc::clone(&stored));
                 Ok(Committed { won: true, stored })
             }
             // The create of our own first try may have arrived although its answer did not: who won is in the record, not in the answer.
@@ -115,15 +118,16 @@ impl ShuffleStore {
                 self.settle(&id, record).await
             }
             Ok(Err(source)) => Err(refused("commit", &path, source)),
-            Err(unanswered) => match self.record(&id).await {
-                Ok(_) => self.settle(&id, record).await,
-                Err(_) => Err(unanswered),
+            Err(unanswered) => match self.published(&id, generation).await {
+                Ok(Some(_)) => self.settle(&id, record).await,
+                _ => Err(unanswered),
             },
         }
     }
 
     async fn settle(&self, id: &MapOutputId, ours: CommitRecord) -> Result<Committed, StoreError> {
-        let stored = self.record(id).await?;
+        let published = self.published(id, ours.generation).await?;
+        let stored = published.ok_or_else(|| lost(id, "no commit record"))?;
         let won = stored.record == ours;
         if !won && !ours.data_key.is_empty() {
             self.delete_data(&ours.data_key).await;
@@ -131,7 +135,7 @@ impl ShuffleStore {
         Ok(Committed { won, stored })
     }
 
-    /// Removes data that no record refers to. A failure costs space only, until the job is deleted.
+    /// Removes data that no record refers to. A failure costs space only, until the namespace is deleted.
     pub(crate) async fn delete_data(&self, data_key: &str) {
         let path = self.locate(data_key);
         match self.retry.run("delete", &path, || self.store.delete(&path)).await {
@@ -143,60 +147,112 @@ impl ShuffleStore {
         }
     }
 
-    /// The published record of a map output; [`StoreError::LostOutput`] when there is none.
-    pub async fn record(&self, id: &MapOutputId) -> Result<Arc<StoredRecord>, StoreError> {
-        let path = self.locate(&id.commit_key()?);
-        if let Some(stored) = self.cache.get(id) {
-            return Ok(stored);
+    /// The published record of a map output in one generation, if there is one.
+    async fn published(
+        &self,
+        id: &MapOutputId,
+        generation: u32,
+    ) -> Result<Option<Arc<StoredRecord>>, StoreError> {
+        let path = self.locate(&id.commit_key(generation)?);
+        let key = (id.clone(), generation);
+        if let Some(stored) = self.cache.get(&key) {
+            return Ok(Some(stored));
         }
         let read = || async { self.store.get(&path).await?.bytes().await };
         let bytes = match self.retry.run("read commit", &path, read).await? {
             Ok(bytes) => bytes,
-            Err(Error::NotFound { .. }) => return Err(lost(id, "no commit record")),
+            Err(Error::NotFound { .. }) => return Ok(None),
             Err(source) => return Err(refused("read commit", &path, source)),
         };
-        let stored = Arc::new(decode_record(id, &path, &bytes)?);
-        self.cache.insert(id.clone(), Arc::clone(&stored));
+        let stored = Arc::new(decode_record(id, generation, &path, &bytes)?);
+        self.cache.insert(key, Arc::clone(&stored));
+        Ok(Some(stored))
+    }
+
+    /// The record of what one attempt wrote; [`StoreError::LostOutput`] when it is not the published one.
+    pub async fn record(&self, output: &MapOutput) -> Result<Arc<StoredRecord>, StoreError> {
+        let published = self.published(&output.id, output.version.generation).await?;
+        let stored = published.ok_or_else(|| lost(&output.id, "no commit record"))?;
+        if stored.record.attempt != output.version.attempt {
+            return Err(lost(&output.id, "another attempt's output is there"));
+        }
         Ok(stored)
+    }
+
+    /// The newest record of a map output up to `generation`, whichever attempt wrote it. What it was made from is for the caller to check.
+    pub async fn find(
+        &self,
+        id: &MapOutputId,
+        generation: u32,
+    ) -> Result<Option<Arc<StoredRecord>>, StoreError> {
+        for generation in (0..=generation).rev() {
+            let published = self.published(id, generation).await?;
+            if published.is_some() {
+                return Ok(published);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the data that a record names is there, whole.
+    pub async fn has_data(&self, record: &CommitRecord) -> Result<bool, StoreError> {
+        if record.data_key.is_empty() {
+            return Ok(true);
+        }
+        let path = self.locate(&record.data_key);
+        match self
+            .retry
+            .run("look for", &path, || self.store.head(&path))
+            .await?
+        {
+            Ok(meta) => Ok(meta.size == record.bytes),
+            Err(Error::NotFound { .. }) => Ok(false),
+            Err(source) => Err(refused("look for", &path, source)),
+        }
     }
 
     /// The rows of one bucket. A small bucket is checked against its checksum before its first row is handed out, a large one is streamed
     /// and fails at its end. The stream's errors are [`StoreError`]s, see [`StoreError::find`].
-    pub async fn read(&self, id: &MapOutputId, bucket: u32) -> Result<SendableRecordBatchStream, StoreError> {
-        let stored = self.record(id).await?;
-        reader::read_bucket(self, id, &stored, bucket).await
+    pub async fn read(
+        &self,
+        output: &MapOutput,
+        bucket: u32,
+    ) -> Result<SendableRecordBatchStream, StoreError> {
+        let stored = self.record(output).await?;
+        reader::read_bucket(self, &output.id, &stored, bucket).await
     }
 
-    /// The rows of one bucket of many map outputs, one after the other in the order of `ids`. The next few are opened (their record read,
+    /// The rows of one bucket of many map outputs, one after the other in the order of `outputs`. The next few are opened (their record read,
     /// and their bytes when there are few) while one is consumed. `schema` is what the rows have.
     pub fn read_ordered(
         &self,
-        ids: Vec<MapOutputId>,
+        outputs: Vec<MapOutput>,
         bucket: u32,
         schema: SchemaRef,
     ) -> SendableRecordBatchStream {
         let store = self.clone();
-        let opened = futures::stream::iter(ids).map(move |id| {
+        let opened = futures::stream::iter(outputs).map(move |output| {
             let store = store.clone();
-            async move { store.read(&id, bucket).await.map_err(DataFusionError::from) }
+            async move { store.read(&output, bucket).await.map_err(DataFusionError::from) }
         });
         let rows = opened.buffered(OPENED_AHEAD).try_flatten();
         Box::pin(RecordBatchStreamAdapter::new(schema, rows))
     }
 
-    /// Removes all outputs of a job and says how many objects that were. What is already gone is no error.
-    pub async fn delete_job(&self, job_id: &str) -> Result<u64, StoreError> {
-        check_job_id(job_id)?;
-        self.cache.forget(|id| id.job_id == job_id);
-        self.delete_below(|fan_out| format!("{fan_out:x}/{job_id}")).await
+    /// Removes all outputs of a query and says how many objects that were. What is already gone is no error.
+    pub async fn delete_namespace(&self, namespace: &str) -> Result<u64, StoreError> {
+        check_namespace(namespace)?;
+        self.cache.forget(|id| id.namespace == namespace);
+        self.delete_below(|fan_out| format!("{fan_out:x}/{namespace}"))
+            .await
     }
 
-    /// Removes the outputs of one stage of a job.
-    pub async fn delete_stage(&self, job_id: &str, stage_id: u32) -> Result<u64, StoreError> {
-        check_job_id(job_id)?;
+    /// Removes the outputs of one stage of a query.
+    pub async fn delete_stage(&self, namespace: &str, stage_id: u32) -> Result<u64, StoreError> {
+        check_namespace(namespace)?;
         self.cache
-            .forget(|id| id.job_id == job_id && id.stage_id == stage_id);
-        self.delete_below(|fan_out| format!("{fan_out:x}/{job_id}/{stage_id}"))
+            .forget(|id| id.namespace == namespace && id.stage_id == stage_id);
+        self.delete_below(|fan_out| format!("{fan_out:x}/{namespace}/{stage_id}"))
             .await
     }
 
@@ -237,7 +293,7 @@ impl ShuffleStore {
 
 pub(crate) fn lost(id: &MapOutputId, what: &'static str) -> StoreError {
     StoreError::LostOutput {
-        job_id: id.job_id.clone(),
+        namespace: id.namespace.clone(),
         stage_id: id.stage_id,
         map_partition: id.map_partition,
         what,
@@ -245,15 +301,24 @@ pub(crate) fn lost(id: &MapOutputId, what: &'static str) -> StoreError {
 }
 
 /// Decodes a record and checks that it is the one of `id`, and that its data is where only this map output's data can be.
-fn decode_record(id: &MapOutputId, path: &Path, bytes: &[u8]) -> Result<StoredRecord, StoreError> {
+fn decode_record(
+    id: &MapOutputId,
+    generation: u32,
+    path: &Path,
+    bytes: &[u8],
+) -> Result<StoredRecord, StoreError> {
     let corrupt = |what: &str| StoreError::Corrupt {
         key: path.to_string(),
         what: what.to_string(),
     };
     let record = CommitRecord::decode(bytes).map_err(|_| corrupt("not a commit record"))?;
-    if (record.job_id.as_str(), record.stage_id, record.map_partition)
-        != (id.job_id.as_str(), id.stage_id, id.map_partition)
-    {
+    let named = (
+        record.namespace.as_str(),
+        record.stage_id,
+        record.map_partition,
+        record.generation,
+    );
+    if named != (id.namespace.as_str(), id.stage_id, id.map_partition, generation) {
         return Err(corrupt("the record names another map output"));
     }
     if !record.data_key.is_empty() && !id.owns_data_key(&record.data_key)? {

@@ -26,12 +26,19 @@ fn context(memory: usize) -> TaskContext {
     TaskContext::default().with_runtime(runtime)
 }
 
-fn attempt(task_attempt: u32) -> TaskAttempt {
+fn attempt(attempt: u32) -> TaskAttempt {
     TaskAttempt {
-        stage_attempt: 0,
-        task_attempt,
-        executor_id: format!("executor-{task_attempt}"),
+        version: OutputVersion {
+            generation: 0,
+            attempt,
+        },
+        executor_id: format!("executor-{attempt}"),
     }
+}
+
+/// What attempt 0 wrote.
+fn first(id: &MapOutputId) -> MapOutput {
+    id.written_by(OutputVersion::default())
 }
 
 /// Row i: i, a string that compresses badly enough, a 16-byte aligned decimal.
@@ -62,7 +69,7 @@ fn schema() -> SchemaRef {
 }
 
 async fn rows(store: &ShuffleStore, id: &MapOutputId, bucket: u32) -> RecordBatch {
-    let stream = store.read(id, bucket).await.unwrap();
+    let stream = store.read(&first(id), bucket).await.unwrap();
     let schema = stream.schema();
     let batches: Vec<RecordBatch> = stream.try_collect().await.unwrap();
     concat_batches(&schema, &batches).unwrap()
@@ -158,20 +165,20 @@ async fn buckets_come_back_with_and_without_spilling_in_every_compression() {
         let reader = ShuffleStore::new(Arc::clone(&object_store), Path::default());
         check_buckets(&reader, &id, 30_000, 5, 6).await;
         assert!(matches!(
-            reader.read(&id, 6).await.err(),
+            reader.read(&first(&id), 6).await.err(),
             Some(StoreError::NoSuchBucket {
                 bucket: 6,
                 num_buckets: 6
             })
         ));
         assert_eq!(count(&*object_store).await, 2);
-        assert_eq!(reader.delete_job("job-1").await.unwrap(), 2);
+        assert_eq!(reader.delete_namespace("job-1").await.unwrap(), 2);
         assert_eq!(
             std::fs::read_dir(directory.path().join("pool")).unwrap().count(),
             0,
             "directories go too"
         );
-        assert!(reader.record(&id).await.unwrap_err().is_lost_output());
+        assert!(reader.record(&first(&id)).await.unwrap_err().is_lost_output());
     }
 }
 
@@ -208,7 +215,7 @@ async fn one_large_bucket_is_streamed_through_in_both_directions() {
     bytes[last] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
     let error = store
-        .read(&id, 0)
+        .read(&first(&id), 0)
         .await
         .unwrap()
         .try_collect::<Vec<_>>()
@@ -224,7 +231,7 @@ async fn one_large_bucket_is_streamed_through_in_both_directions() {
     bytes.truncate(last);
     std::fs::write(&path, &bytes).unwrap();
     let error = store
-        .read(&id, 0)
+        .read(&first(&id), 0)
         .await
         .unwrap()
         .try_collect::<Vec<_>>()
@@ -233,7 +240,7 @@ async fn one_large_bucket_is_streamed_through_in_both_directions() {
     assert!(!StoreError::find(&error).unwrap().retryable());
     std::fs::remove_file(&path).unwrap();
     let error = store
-        .read(&id, 0)
+        .read(&first(&id), 0)
         .await
         .unwrap()
         .try_collect::<Vec<_>>()
@@ -309,7 +316,7 @@ async fn one_flipped_bit_of_a_small_bucket_is_found_before_any_row() {
     bytes[(record.buckets[1].offset + record.buckets[1].length / 2) as usize] ^= 0x10;
     object_store.put(&path, bytes.into()).await.unwrap();
     assert!(matches!(
-        store.read(&id, 1).await.err(),
+        store.read(&first(&id), 1).await.err(),
         Some(StoreError::Corrupt { .. })
     ));
     assert_eq!(rows(&store, &id, 0).await.num_rows(), 100);
@@ -356,9 +363,15 @@ async fn of_a_hundred_attempts_one_wins_and_all_learn_who() {
         assert_eq!(outcomes.iter().filter(|outcome| outcome.won).count(), 1);
         assert!(outcomes.iter().all(|outcome| outcome.stored == winner.stored));
         assert_eq!(count(&*object_store).await, 2, "the losers' data is gone");
-        let number = i64::from(winner.stored.record.task_attempt);
+        let number = winner.stored.record.attempt;
         let store = ShuffleStore::new(object_store, Path::default());
-        assert_eq!(numbers(&rows(&store, &id, (number % 2) as u32).await), [number]);
+        let output = |number: u32| id.written_by(attempt(number).version);
+        let rows = store.read(&output(number), number % 2).await.unwrap();
+        let rows: Vec<RecordBatch> = rows.try_collect().await.unwrap();
+        assert_eq!(numbers(&rows[0]), [i64::from(number)]);
+        // The location names the attempt: nobody reads what he was not told of.
+        let other = store.read(&output((number + 1) % 100), 0).await.err().unwrap();
+        assert!(other.is_lost_output(), "{other}");
     }
 }
 
@@ -387,14 +400,14 @@ async fn a_repeated_commit_of_the_same_attempt_wins_again_and_keeps_its_data() {
     };
     object_store
         .put(
-            &Path::from(id.commit_key().unwrap()),
+            &Path::from(id.commit_key(0).unwrap()),
             prost::Message::encode_to_vec(&forged).into(),
         )
         .await
         .unwrap();
     let other = ShuffleStore::new(object_store, Path::default());
     assert!(
-        matches!(other.record(&id).await, Err(StoreError::Corrupt { .. })),
+        matches!(other.record(&first(&id)).await, Err(StoreError::Corrupt { .. })),
         "a record cannot point at another job's data"
     );
 }
@@ -454,7 +467,7 @@ async fn empty_outputs_have_no_data_and_rows_without_columns_are_counted() {
         }
         writer.finish(vec![]).await.unwrap();
         let batches: Vec<RecordBatch> = store
-            .read(&id, num_buckets - 1)
+            .read(&first(&id), num_buckets - 1)
             .await
             .unwrap()
             .try_collect()
@@ -463,7 +476,7 @@ async fn empty_outputs_have_no_data_and_rows_without_columns_are_counted() {
         assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 15);
     }
     assert_eq!(store.delete_stage("job", 2).await.unwrap(), 4);
-    assert!(store.record(&id).await.is_ok(), "stage 1 stays");
+    assert!(store.record(&first(&id)).await.is_ok(), "stage 1 stays");
 }
 
 #[tokio::test]
@@ -486,7 +499,7 @@ async fn many_outputs_are_read_in_order_and_a_lost_one_is_an_error() {
     }
     let read = async |ids: &[MapOutputId]| {
         let batches: Vec<RecordBatch> = store
-            .read_ordered(ids.to_vec(), 1, schema())
+            .read_ordered(ids.iter().map(first).collect(), 1, schema())
             .try_collect()
             .await?;
         Ok::<_, datafusion::error::DataFusionError>(numbers(&concat_batches(&schema(), &batches).unwrap()))
@@ -501,7 +514,7 @@ async fn many_outputs_are_read_in_order_and_a_lost_one_is_an_error() {
 }
 
 #[tokio::test]
-async fn job_ids_cannot_leave_the_prefix() {
+async fn namespaces_cannot_leave_the_prefix() {
     let store = ShuffleStore::new(Arc::new(InMemory::new()), Path::from("p"));
     for job in [
         "",
@@ -516,11 +529,17 @@ async fn job_ids_cannot_leave_the_prefix() {
     ] {
         let id = MapOutputId::new(job, 1, 1);
         assert!(
-            matches!(store.record(&id).await, Err(StoreError::InvalidJobId { .. })),
+            matches!(
+                store.record(&first(&id)).await,
+                Err(StoreError::InvalidNamespace { .. })
+            ),
             "{job}"
         );
         assert!(
-            matches!(store.delete_job(job).await, Err(StoreError::InvalidJobId { .. })),
+            matches!(
+                store.delete_namespace(job).await,
+                Err(StoreError::InvalidNamespace { .. })
+            ),
             "{job}"
         );
         let writer = store.writer(
@@ -532,7 +551,7 @@ async fn job_ids_cannot_leave_the_prefix() {
             WriterOptions::default(),
         );
         assert!(
-            matches!(writer.err(), Some(StoreError::InvalidJobId { .. })),
+            matches!(writer.err(), Some(StoreError::InvalidNamespace { .. })),
             "{job}"
         );
     }
@@ -670,9 +689,17 @@ async fn an_s3_server_lets_one_commit_win() {
     }
     assert_eq!(outcomes.iter().filter(|outcome| outcome.won).count(), 1);
     let store = ShuffleStore::new(Arc::clone(&object_store), prefix);
-    let read = rows(&store, &id, 0).await.num_rows() as u64;
+    let winner = attempt(outcomes[0].stored.record.attempt).version;
+    let read: Vec<RecordBatch> = store
+        .read(&id.written_by(winner), 0)
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
+    let read = read.iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
     assert!(outcomes.iter().all(|outcome| outcome.stored.record.rows == read));
-    assert_eq!(store.delete_job("job").await.unwrap(), 2);
+    assert_eq!(store.delete_namespace("job").await.unwrap(), 2);
 
     let mut large = store
         .writer(
@@ -687,5 +714,41 @@ async fn an_s3_server_lets_one_commit_win() {
     write(&mut large, 400_000, 2).await;
     assert!(large.finish(vec![]).await.unwrap().stored.record.bytes > 8 << 20);
     check_buckets(&store, &id, 400_000, 2, 2).await;
-    assert_eq!(store.delete_job("job").await.unwrap(), 2);
+    assert_eq!(store.delete_namespace("job").await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn each_generation_has_its_own_record_and_the_newest_is_found() {
+    let store = ShuffleStore::new(Arc::new(InMemory::new()), Path::default());
+    let id = MapOutputId::new("job", 1, 0);
+    assert_eq!(store.find(&id, 5).await.unwrap(), None);
+    let mut keys = vec![];
+    for generation in [0, 2] {
+        let by = TaskAttempt {
+            version: OutputVersion {
+                generation,
+                attempt: 7,
+            },
+            executor_id: "executor".into(),
+        };
+        let options = WriterOptions::default();
+        let mut writer = store
+            .writer(id.clone(), by.clone(), schema(), 2, &context(1 << 20), options)
+            .unwrap();
+        let from = i64::from(generation);
+        writer.write(0, batch(from, from + 1)).await.unwrap();
+        let committed = writer.finish(vec![]).await.unwrap();
+        assert!(committed.won);
+        let rows = store.read(&id.written_by(by.version), 0).await.unwrap();
+        let rows: Vec<RecordBatch> = rows.try_collect().await.unwrap();
+        assert_eq!(numbers(&rows[0]), [from]);
+        keys.push(committed.stored.record.clone());
+    }
+    for (up_to, found) in [(0, 0), (1, 0), (2, 2), (9, 2)] {
+        let stored = store.find(&id, up_to).await.unwrap().unwrap();
+        assert_eq!(stored.record.generation, found);
+        assert!(store.has_data(&stored.record).await.unwrap());
+    }
+    store.delete_data(&keys[1].data_key).await;
+    assert!(!store.has_data(&keys[1]).await.unwrap(), "the record stays");
 }

@@ -234,7 +234,7 @@ impl ShuffleWriter {
         self.spills.push(Spill::write(&self.disk, buckets).await?);
         self.spilled_bytes += bytes as u64;
         self.reservation.free();
-        tracing::debug!(bytes, job = %self.id.job_id, stage = self.id.stage_id, partition = self.id.map_partition, "map output spilled");
+        tracing::debug!(bytes, namespace = %self.id.namespace, stage = self.id.stage_id, partition = self.id.map_partition, "map output spilled");
         Ok(())
     }
 
@@ -253,11 +253,11 @@ impl ShuffleWriter {
         let bytes = self.upload.written();
         self.upload.finish().await?;
         let record = CommitRecord {
-            job_id: self.id.job_id,
+            namespace: self.id.namespace,
             stage_id: self.id.stage_id,
             map_partition: self.id.map_partition,
-            stage_attempt: self.attempt.stage_attempt,
-            task_attempt: self.attempt.task_attempt,
+            generation: self.attempt.version.generation,
+            attempt: self.attempt.version.attempt,
             executor_id: self.attempt.executor_id,
             data_key: if bytes == 0 {
                 String::new()

@@ -13,7 +13,7 @@ use prost::{DecodeError, Message};
 use sha2::{Digest, Sha256};
 
 // A plan is a protobuf message, whose first byte is a small field tag: it cannot be confused with this.
-const WITH_BLOCKS: &[u8] = b"\xffCNE\x01L";
+const LAUNCHED: &[u8] = b"\xffCNE\x01L";
 
 /// A plan names a block that was not sent, or was dropped: the scheduler has to send it again.
 #[derive(Debug, thiserror::Error)]
@@ -33,16 +33,11 @@ pub fn block_digest(operator: &[u8], scan_commons: &[Bytes]) -> Bytes {
     Bytes::copy_from_slice(&hash.finalize())
 }
 
-/// `plan`, a serialized Ballista plan, with blocks that the executor does not have yet.
+/// A launch in the place of the plan that Ballista sends.
 #[must_use]
-pub fn wrap_plan(plan: Vec<u8>, blocks: Vec<FragmentBlock>) -> Vec<u8> {
-    if blocks.is_empty() {
-        return plan;
-    }
-    let plan = plan.into();
-    let launched = LaunchedPlan { plan, blocks };
-    let mut wrapped = Vec::with_capacity(WITH_BLOCKS.len() + launched.encoded_len());
-    wrapped.extend_from_slice(WITH_BLOCKS);
+pub fn wrap_plan(launched: &LaunchedPlan) -> Vec<u8> {
+    let mut wrapped = Vec::with_capacity(LAUNCHED.len() + launched.encoded_len());
+    wrapped.extend_from_slice(LAUNCHED);
     // It grows as it has to.
     let _ = launched.encode(&mut wrapped);
     wrapped
@@ -51,15 +46,10 @@ pub fn wrap_plan(plan: Vec<u8>, blocks: Vec<FragmentBlock>) -> Vec<u8> {
 /// What [`wrap_plan`] was given.
 ///
 /// # Errors
-/// When the bytes are damaged.
-pub fn unwrap_plan(wrapped: Vec<u8>) -> Result<(Vec<u8>, Vec<FragmentBlock>), DecodeError> {
-    match wrapped.strip_prefix(WITH_BLOCKS) {
-        None => Ok((wrapped, vec![])),
-        Some(launched) => {
-            let LaunchedPlan { plan, blocks } = LaunchedPlan::decode(launched)?;
-            Ok((plan.into(), blocks))
-        }
-    }
+/// When the bytes are damaged, or are a plan without a launch.
+pub fn unwrap_plan(wrapped: &[u8]) -> Result<LaunchedPlan, DecodeError> {
+    // The marker alone is no message, so that bytes without it are refused.
+    LaunchedPlan::decode(wrapped.strip_prefix(LAUNCHED).unwrap_or(&[0xff]))
 }
 
 /// The blocks of one job on one executor, by digest. Each is checked once for all tasks.
@@ -140,6 +130,7 @@ mod tests {
     use cne_fragment::descriptor::descriptor_plan;
     use cne_proto::spark_operator::{Operator, RangeScan, operator::OpStruct};
     use cne_proto::v1::PartitionPayload;
+    use cne_proto::v1::TaskLaunch;
     use datafusion::prelude::SessionContext;
     use datafusion_proto::physical_plan::AsExecutionPlan;
     use datafusion_proto::protobuf::PhysicalPlanNode;
@@ -207,14 +198,21 @@ mod tests {
     }
 
     #[test]
-    fn blocks_travel_with_a_plan() {
-        let plan = named(&range(10)).encode_to_vec();
-        let blocks = vec![block_of(&range(10)), block_of(&range(11))];
-        assert_eq!(wrap_plan(plan.clone(), vec![]), plan);
-        assert_eq!(unwrap_plan(plan.clone()).unwrap(), (plan.clone(), vec![]));
-        let wrapped = wrap_plan(plan.clone(), blocks.clone());
-        assert!(unwrap_plan(wrapped[..wrapped.len() - 1].to_vec()).is_err());
-        assert_eq!(unwrap_plan(wrapped).unwrap(), (plan, blocks));
+    fn blocks_and_attempts_travel_with_a_plan() {
+        let task = TaskLaunch {
+            task_id: 3,
+            attempt: 7,
+            look_first: true,
+        };
+        let launched = LaunchedPlan {
+            plan: named(&range(10)).encode_to_vec().into(),
+            blocks: vec![block_of(&range(10)), block_of(&range(11))],
+            tasks: vec![task],
+        };
+        let wrapped = wrap_plan(&launched);
+        assert!(unwrap_plan(&wrapped[..wrapped.len() - 1]).is_err());
+        assert!(unwrap_plan(&launched.plan).is_err(), "a plan without a launch");
+        assert_eq!(unwrap_plan(&wrapped).unwrap(), launched);
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub fn to_error(failure: &TaskFailure) -> DataFusionError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cne_proto::v1::OutputName;
 
     fn failure(message: &str, retryable: bool) -> TaskFailure {
         TaskFailure {
@@ -47,6 +48,10 @@ mod tests {
             spark_error_json: r#"{"errorType":"DivideByZero","params":{"a":"\"\\é:"}}"#.into(),
             stage: 3,
             partition: 7,
+            lost: Some(OutputName {
+                stage: 1,
+                map_partition: 2,
+            }),
         }
     }
 

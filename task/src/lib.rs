@@ -6,6 +6,7 @@ pub mod codec;
 pub mod codes;
 pub mod exchange;
 pub mod failure;
+pub mod location;
 pub mod merge;
 pub mod options;
 pub mod scope;
@@ -14,10 +15,17 @@ pub mod ticket;
 pub use blocks::{Blocks, UnknownBlock};
 pub use codec::CometCodec;
 pub use exchange::ExchangeExec;
+pub use location::OutputLocation;
 pub use merge::SortedMergeExec;
 pub use options::{GRPC_MESSAGE_BYTES, QueryOptions, changed_settings, session_config};
-pub use scope::{TaskIdentity, TaskScope};
+pub use scope::{LaunchedTask, TaskIdentity, TaskScope};
 
-/// The pseudo executor to which the scheduler attributes every successful task: it stands for the object store, is always registered, and
-/// never dies, so that the loss of a real executor takes no finished work along.
-pub const OBJECT_STORE_EXECUTOR_ID: &str = "comet-object-store";
+/// The scheduler attributes every successful task to a pseudo executor, which stands for what the task has stored: it is always registered and
+/// never dies, so that the loss of a real executor takes no finished work along. This one for no executor in particular.
+pub const KEPT_OUTPUTS: &str = "kept:";
+
+/// The pseudo executor for what `executor_id` has stored. Its host and port are those of the executor.
+#[must_use]
+pub fn kept_outputs_of(executor_id: &str) -> String {
+    format!("{KEPT_OUTPUTS}{executor_id}")
+}

@@ -2,7 +2,8 @@
 
 use std::{
     any::Any,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
+    str::FromStr,
     sync::LazyLock,
 };
 
@@ -13,6 +14,7 @@ use datafusion::{
     error::{DataFusionError, Result},
     prelude::SessionConfig,
 };
+use serde::de::DeserializeOwned;
 
 /// Largest gRPC message between scheduler and executors, in bytes. A launch message carries every new task of one executor; Ballista
 /// removes an executor to which it could not be sent.
@@ -29,6 +31,14 @@ pub struct QueryOptions {
     pub traceparent: String,
     /// Settings of the Spark session that an execution may read, by key.
     pub config: BTreeMap<String, String>,
+    /// Where the outputs of the query's tasks are stored: the same for every job that computes the same query in the same way.
+    pub namespace: String,
+    /// How often the query has started again.
+    pub generation: u32,
+    /// An earlier run of the query may have committed outputs: each task looks first.
+    pub look_first: bool,
+    /// Outputs (stage, map partition) that were found missing or damaged, and count for nothing wherever they are found.
+    pub lost: BTreeSet<(u32, u32)>,
 }
 
 impl QueryOptions {
@@ -69,11 +79,13 @@ impl ExtensionOptions for QueryOptions {
         match key {
             "query_id" => self.query_id = value.to_owned(),
             "traceparent" => self.traceparent = value.to_owned(),
+            "namespace" => self.namespace = value.to_owned(),
+            "generation" => self.generation = parse(key, value)?,
+            "look_first" => self.look_first = parse(key, value)?,
+            "lost" if value.is_empty() => self.lost.clear(),
+            "lost" => self.lost = json(value)?,
             "config" if value.is_empty() => self.config.clear(),
-            "config" => {
-                self.config =
-                    serde_json::from_str(value).map_err(|e| DataFusionError::External(Box::new(e)))?
-            }
+            "config" => self.config = json(value)?,
             _ => {
                 return Err(DataFusionError::Configuration(format!(
                     "no such option: comet.{key}"
@@ -84,12 +96,17 @@ impl ExtensionOptions for QueryOptions {
     }
 
     fn entries(&self) -> Vec<ConfigEntry> {
-        // A map of strings always serializes.
+        // Maps of strings and lists of numbers always serialize.
         let config = serde_json::to_string(&self.config).unwrap_or_default();
+        let lost = serde_json::to_string(&self.lost).unwrap_or_default();
         [
             ("query_id", self.query_id.clone()),
             ("traceparent", self.traceparent.clone()),
             ("config", config),
+            ("namespace", self.namespace.clone()),
+            ("generation", self.generation.to_string()),
+            ("look_first", self.look_first.to_string()),
+            ("lost", lost),
         ]
         .into_iter()
         .map(|(key, value)| ConfigEntry {
@@ -99,6 +116,16 @@ impl ExtensionOptions for QueryOptions {
         })
         .collect()
     }
+}
+
+fn parse<T: FromStr>(key: &str, value: &str) -> Result<T> {
+    value
+        .parse()
+        .map_err(|_| DataFusionError::Configuration(format!("comet.{key} cannot be {value:?}")))
+}
+
+fn json<T: DeserializeOwned>(value: &str) -> Result<T> {
+    serde_json::from_str(value).map_err(|e| DataFusionError::External(Box::new(e)))
 }
 
 /// The session every query starts from, on the scheduler and (as Ballista's config producer) on the executors.
@@ -143,6 +170,10 @@ mod tests {
             query_id: "q".into(),
             traceparent: "00-1-2-01".into(),
             config,
+            namespace: "n".into(),
+            generation: 2,
+            look_first: true,
+            lost: BTreeSet::from([(1, 2), (3, 4)]),
         };
         let pairs = sent.clone().apply_to(session_config());
         let mut received = session_config();

@@ -47,6 +47,15 @@ fn pair(text: &str) -> Option<(u32, u32)> {
     Some((number.parse().ok()?, attempt.parse().ok()?))
 }
 
+/// Session extension of a task: what its launch says beside the plan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LaunchedTask {
+    /// Number of the attempt, see `TaskLaunch` on the wire.
+    pub attempt: u32,
+    /// Whether an attempt before this one may have committed.
+    pub look_first: bool,
+}
+
 /// Session extension that every operator of a task can reach.
 #[derive(Debug)]
 pub struct TaskScope {

@@ -176,7 +176,9 @@ mod tests {
 
     fn ticket() -> v1::ResultTicket {
         v1::ResultTicket {
-            job_id: "job".into(),
+            namespace: "namespace".into(),
+            generation: 1,
+            attempt: 9,
             stage_id: 4,
             partition: 7,
             expires_at: 1000,

@@ -7,8 +7,8 @@ use arrow::array::{ArrayRef, RecordBatch};
 use ballista_core::serde::protobuf::ShuffleWritePartition;
 use cne_proto::v1::{CoalesceGroups, ExchangeNode, commit_input::Input, exchange_node::Distribution};
 use cne_spark_functions::hash::{murmur3_hash, pmod_partitions};
-use cne_storage::{MapOutputId, ShuffleStore};
-use cne_task::{TaskScope, failure};
+use cne_storage::{MapOutput, MapOutputId, OutputVersion, ShuffleStore};
+use cne_task::{OutputLocation, TaskScope, failure};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -39,16 +39,28 @@ async fn mapped(store: &ShuffleStore, node: ExchangeNode) -> Vec<Vec<PartitionLo
         .await
         .unwrap();
         for part in &written {
-            assert_eq!(part.file_id, Some(partition as u64));
+            let output = part.file_id.map(OutputLocation::of_file_id).unwrap();
+            assert_eq!((output.map_partition, output.attempt), (partition as u32, 0));
             locations[part.partition_id as usize].push(location("job", 1, part));
         }
     }
     locations
 }
 
+/// What attempt 0 wrote.
+fn first(job: &str, stage: u32, partition: u32) -> MapOutput {
+    MapOutputId::new(job, stage, partition).written_by(OutputVersion::default())
+}
+
 async fn result(store: &ShuffleStore, stage: u32, partition: u32) -> Vec<RecordBatch> {
     let id = MapOutputId::new("job", stage, partition);
-    store.read(&id, 0).await.unwrap().try_collect().await.unwrap()
+    store
+        .read(&id.written_by(OutputVersion::default()), 0)
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap()
 }
 
 fn spark_bucket(batch: &RecordBatch, buckets: u32) -> Vec<u32> {
@@ -92,10 +104,7 @@ async fn two_stages_give_each_row_once_in_sparks_bucket_and_in_the_order_of_the_
         let number = |row: &String| row["row ".len()..].parse::<u32>().unwrap();
         assert!(rows.is_sorted_by_key(number), "bucket {bucket} is not in order");
         all.extend(rows.iter().map(number));
-        let record = store
-            .record(&MapOutputId::new("job", 2, bucket as u32))
-            .await
-            .unwrap();
+        let record = store.record(&first("job", 2, bucket as u32)).await.unwrap();
         let read: Vec<_> = record
             .record
             .inputs
@@ -293,7 +302,7 @@ async fn an_aborted_task_stops_what_it_has_spawned() {
     let after = given.load(Ordering::SeqCst);
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(given.load(Ordering::SeqCst), after);
-    let committed = store.record(&MapOutputId::new("job", 1, 0)).await;
+    let committed = store.record(&first("job", 1, 0)).await;
     assert!(committed.unwrap_err().is_lost_output());
 }
 
@@ -321,4 +330,82 @@ async fn failures_are_typed() {
     let error = run(&engine, "job", 2, 0, 0, plan).await.unwrap_err();
     assert!(matches!(error, DataFusionError::Execution(_)), "{error:?}");
     assert_eq!(failure::decode(&error.to_string()).unwrap().code, "CNE-2008");
+}
+
+#[tokio::test]
+async fn a_committed_output_is_taken_when_it_was_made_from_what_would_be_read_now() {
+    let store = store();
+    let engine = engine(&store);
+    let runtime = TaskContext::default().runtime_env();
+    let maps = mapped(&store, by_key(2)).await;
+    let plan = |locations: &[PartitionLocation]| result_stage("job", 2, reader(1, vec![locations.to_vec()]));
+    let took =
+        |written: &[ShuffleWritePartition]| OutputLocation::of_file_id(written[0].file_id.unwrap()).attempt;
+    let again = |query: QueryOptions, attempt: u32, plan: Plan| {
+        let (engine, runtime) = (&engine, Arc::clone(&runtime));
+        async move {
+            let written = run_as(runtime, engine, query, true, 2, 0, attempt, plan)
+                .await
+                .unwrap();
+            OutputLocation::of_file_id(written[0].file_id.unwrap())
+        }
+    };
+    let first = run(&engine, "job", 2, 0, 5, plan(&maps[0])).await.unwrap();
+    assert_eq!(took(&first), 5);
+    // Another attempt finds it, in this generation and in the next.
+    let next = QueryOptions {
+        generation: 1,
+        ..query("job")
+    };
+    for options in [query("job"), next.clone()] {
+        let found = again(options, 6, plan(&maps[0])).await;
+        assert_eq!((found.generation, found.attempt), (0, 5));
+    }
+    // One of its inputs was lost and made again: its rows may be others.
+    let mut newer = maps[0].clone();
+    let body = memory(vec![batch(0, 500), batch(500, 1000)]);
+    let lost = QueryOptions {
+        lost: [(1, 0)].into(),
+        ..next.clone()
+    };
+    let map = map_stage("job", 1, by_key(2), body);
+    let remade = run_as(Arc::clone(&runtime), &engine, lost.clone(), true, 1, 0, 3, map)
+        .await
+        .unwrap();
+    let of_bucket = remade.iter().find(|part| part.partition_id == 0).unwrap();
+    let new = location("job", 1, of_bucket);
+    let output = OutputLocation::of_file_id(new.file_id.unwrap());
+    assert_eq!(
+        (output.generation, output.attempt),
+        (1, 3),
+        "a lost output is not looked for"
+    );
+    let replaced = newer
+        .iter_mut()
+        .find(|old| OutputLocation::of_file_id(old.file_id.unwrap()).map_partition == 0)
+        .unwrap();
+    *replaced = new;
+    let made = again(lost.clone(), 7, plan(&newer)).await;
+    assert_eq!((made.generation, made.attempt), (1, 7));
+    let found = again(lost, 8, plan(&newer)).await;
+    assert_eq!((found.generation, found.attempt), (1, 7));
+    let stored = store
+        .find(&MapOutputId::new("job", 2, 0), 1)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        rows(&result_of(&store, 2, stored.record.attempt).await).len() as u64,
+        stored.record.rows
+    );
+}
+
+/// The rows of what attempt `attempt` wrote in generation 1.
+async fn result_of(store: &ShuffleStore, stage: u32, attempt: u32) -> Vec<RecordBatch> {
+    let version = OutputVersion {
+        generation: 1,
+        attempt,
+    };
+    let output = MapOutputId::new("job", stage, 0).written_by(version);
+    store.read(&output, 0).await.unwrap().try_collect().await.unwrap()
 }

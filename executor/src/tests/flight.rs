@@ -2,9 +2,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_flight::FlightClient;
+use arrow_flight::Ticket;
 use arrow_flight::error::FlightError;
 use arrow_flight::flight_service_server::FlightServiceServer;
-use arrow_flight::{Action, Ticket};
 use bytes::Bytes;
 use cne_proto::v1::{ErrorDetail, ResultTicket};
 use cne_task::ticket::TicketKeys;
@@ -21,12 +21,14 @@ const KEY: &str = "k:000102030405060708090a0b0c0d0e0f";
 fn ticket(job: &str) -> ResultTicket {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     ResultTicket {
-        job_id: job.into(),
+        namespace: job.into(),
         stage_id: 1,
         partition: 0,
         expires_at: now + 60,
         audience: "pool".into(),
         query_id: "query".into(),
+        generation: 0,
+        attempt: 0,
     }
 }
 
@@ -149,41 +151,4 @@ async fn forged_expired_and_foreign_tickets_are_refused_and_lost_results_named()
         refusal(&mut client, sign(&lost)).await,
         (tonic::Code::NotFound, "CNE-4004".into())
     );
-}
-
-#[tokio::test]
-async fn jobs_are_deleted_only_by_ticket() {
-    let store = store();
-    run(
-        &engine(&store),
-        "job",
-        1,
-        0,
-        0,
-        result_stage("job", 1, memory(vec![batch(0, 3)])),
-    )
-    .await
-    .unwrap();
-    let mut client = client(&store).await;
-    let delete = |body: Bytes| Action {
-        r#type: "comet.delete-job".into(),
-        body,
-    };
-    assert!(client.do_action(delete("job".into())).await.is_err());
-    assert!(
-        client
-            .do_get(Ticket {
-                ticket: sign(&ticket("job"))
-            })
-            .await
-            .is_ok()
-    );
-    client
-        .do_action(delete(sign(&ticket("job"))))
-        .await
-        .unwrap()
-        .try_collect::<Vec<_>>()
-        .await
-        .unwrap();
-    assert_eq!(refusal(&mut client, sign(&ticket("job"))).await.1, "CNE-4004");
 }

@@ -23,7 +23,7 @@ use cne_proto::spark_partitioning::{
 };
 use cne_proto::v1::{ExchangeNode, exchange_node::Distribution};
 use cne_storage::{ShuffleStore, WriterOptions};
-use cne_task::{ExchangeExec, session_config};
+use cne_task::{ExchangeExec, LaunchedTask, QueryOptions, session_config};
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
@@ -173,10 +173,49 @@ pub(super) async fn run_in(
     attempt: u32,
     plan: Plan,
 ) -> Result<Vec<ShuffleWritePartition>> {
-    let mut config = session_config();
+    run_as(
+        runtime,
+        engine,
+        query(job),
+        false,
+        stage,
+        partition,
+        attempt,
+        plan,
+    )
+    .await
+}
+
+/// The options of the query `job`, which stores in a namespace of that name.
+pub(super) fn query(job: &str) -> QueryOptions {
+    QueryOptions {
+        query_id: job.into(),
+        namespace: job.into(),
+        ..Default::default()
+    }
+}
+
+/// The same as a task of `query` whose launch says whether to look for an earlier commit.
+#[expect(clippy::too_many_arguments)]
+pub(super) async fn run_as(
+    runtime: Arc<RuntimeEnv>,
+    engine: &Engine,
+    query: QueryOptions,
+    look_first: bool,
+    stage: usize,
+    partition: usize,
+    attempt: u32,
+    plan: Plan,
+) -> Result<Vec<ShuffleWritePartition>> {
+    let job = query.query_id.clone();
+    let launched = LaunchedTask { attempt, look_first };
+    let mut config = query
+        .apply_to(session_config())
+        .with_extension(Arc::new(launched));
     // Small pools of tests.
     config.options_mut().execution.sort_spill_reservation_bytes = 64 << 10;
-    let exec = engine.create_query_stage_exec(job.into(), stage, 0, vec![partition], plan, "", &config)?;
+    let exec =
+        engine.create_query_stage_exec(job.as_str().into(), stage, 0, vec![partition], plan, "", &config)?;
     let name = Some(format!("TID {job}/{stage}.0/{partition}.{attempt}"));
     let functions = TaskContext::default();
     let context = TaskContext::new(

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ballista_core::extension::SessionConfigHelperExt;
 use ballista_core::serde::protobuf::executor_grpc_server::ExecutorGrpc;
 use ballista_core::serde::protobuf::failed_task::FailedReason;
 use ballista_core::serde::protobuf::task_status::Status as TaskEnd;
@@ -13,10 +14,11 @@ use cne_fragment::descriptor::descriptor_plan;
 use cne_proto::spark_expression::{BinaryExpr, Literal, literal::Value};
 use cne_proto::spark_operator::operator::OpStruct;
 use cne_proto::spark_operator::{Filter, Operator, RangeScan};
-use cne_proto::v1::{FragmentNode, PartitionPayload};
-use cne_storage::MapOutputId;
+use cne_proto::v1::{FragmentBlock, FragmentNode, LaunchedPlan, PartitionPayload, TaskLaunch};
+use cne_storage::{MapOutputId, OutputVersion};
 use cne_task::blocks::{block_digest, block_of, wrap_plan};
-use cne_task::{CometCodec, failure};
+use cne_task::location::removal_of;
+use cne_task::{CometCodec, changed_settings, failure};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion_proto::physical_plan::AsExecutionPlan;
 use datafusion_proto::protobuf::PhysicalPlanNode;
@@ -61,6 +63,16 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
 }
 
 fn tasks(plan: Vec<u8>) -> Request<LaunchMultiTaskParams> {
+    tasks_with(plan, vec![])
+}
+
+fn tasks_with(plan: Vec<u8>, blocks: Vec<FragmentBlock>) -> Request<LaunchMultiTaskParams> {
+    let launched = LaunchedPlan {
+        plan: plan.into(),
+        blocks,
+        tasks: vec![TaskLaunch::default()],
+    };
+    let options = query("job").apply_to(session_config());
     let task = TaskId {
         task_id: 0,
         task_attempt_num: 0,
@@ -71,7 +83,8 @@ fn tasks(plan: Vec<u8>) -> Request<LaunchMultiTaskParams> {
         task_ids: vec![task],
         job_id: "job".into(),
         stage_id: 1,
-        plan,
+        plan: wrap_plan(&launched),
+        props: changed_settings(options.to_key_value_pairs()),
         session_id: "session".into(),
         ..Default::default()
     };
@@ -167,19 +180,16 @@ async fn a_launched_task_commits_and_stays_open_until_it_is_confirmed() {
     assert!(open.is_err(), "a drain would lose the task's end");
     service.confirmed(1);
     service.idle().await;
-    assert!(store.record(&MapOutputId::new("job", 1, 0)).await.is_ok());
-    let remove = RemoveJobDataParams {
-        job_id: "job".into(),
-        remove_stage_ids: vec![],
-    };
-    service.remove_job_data(Request::new(remove)).await.unwrap();
-    assert!(
-        store
-            .record(&MapOutputId::new("job", 1, 0))
-            .await
-            .unwrap_err()
-            .is_lost_output()
-    );
+    let output = MapOutputId::new("job", 1, 0).written_by(OutputVersion::default());
+    // The end of Ballista's job is not the end of the query's outputs.
+    for (job_id, kept) in [("job".to_string(), true), (removal_of("job"), false)] {
+        let remove = RemoveJobDataParams {
+            job_id,
+            remove_stage_ids: vec![],
+        };
+        service.remove_job_data(Request::new(remove)).await.unwrap();
+        assert_eq!(store.record(&output).await.is_ok(), kept);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -243,7 +253,6 @@ async fn a_block_is_kept_for_its_job_and_asked_for_when_it_is_not_there() {
     let (service, mut ends) = service(&store());
     let node = searching(10);
     let named = encoded(node.clone(), &CometCodec::naming_blocks());
-    let with_block = wrap_plan(named.clone(), vec![block_of(&node)]);
     let missing = |end: TaskEnd| {
         let TaskEnd::Failed(failed) = end else {
             panic!("it succeeded")
@@ -256,13 +265,16 @@ async fn a_block_is_kept_for_its_job_and_asked_for_when_it_is_not_there() {
     };
     service.launch_multi_task(tasks(named.clone())).await.unwrap();
     missing(end(&mut ends).await);
-    for plan in [with_block, named.clone()] {
-        service.launch_multi_task(tasks(plan)).await.unwrap();
+    for blocks in [vec![block_of(&node)], vec![]] {
+        service
+            .launch_multi_task(tasks_with(named.clone(), blocks))
+            .await
+            .unwrap();
         assert!(matches!(end(&mut ends).await, TaskEnd::Successful(_)));
     }
     let remove = RemoveJobDataParams {
         job_id: "job".into(),
-        remove_stage_ids: vec![1],
+        remove_stage_ids: vec![],
     };
     service.remove_job_data(Request::new(remove)).await.unwrap();
     service.launch_multi_task(tasks(named)).await.unwrap();

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use cne_proto::spark_expression::{NullOrdering, SortDirection, SortOrder};
 use cne_proto::spark_partitioning::RangePartition;
 use cne_proto::v1::SortedMergeNode;
-use cne_storage::MapOutputId;
+use cne_storage::{MapOutputId, OutputVersion};
 use cne_task::SortedMergeExec;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -57,8 +57,13 @@ async fn runs(store: &ShuffleStore, rows: Vec<Vec<RecordBatch>>) -> Plan {
 
 async fn bucket(store: &ShuffleStore, stage: u32, bucket: u32) -> Vec<RecordBatch> {
     let id = MapOutputId::new("job", stage, 0);
+    let found = store.find(&id, 0).await.unwrap().unwrap();
+    let version = OutputVersion {
+        generation: 0,
+        attempt: found.record.attempt,
+    };
     store
-        .read(&id, bucket)
+        .read(&id.written_by(version), bucket)
         .await
         .unwrap()
         .try_collect()
@@ -88,7 +93,10 @@ async fn sorted_runs_are_merged_and_equal_keys_keep_the_order_of_the_map_partiti
     let (keys, texts) = (keys(&merged), rows(&merged));
     assert_eq!(keys.len(), 3 * (500 + 249));
     assert!(descending(&keys));
-    let record = store.record(&MapOutputId::new("job", 2, 0)).await.unwrap();
+    let record = store
+        .record(&MapOutputId::new("job", 2, 0).written_by(OutputVersion::default()))
+        .await
+        .unwrap();
     assert_eq!(record.record.inputs.len(), 3, "what was read is recorded");
     // Another attempt gives the same rows in the same order.
     store.delete_stage("job", 2).await.unwrap();

@@ -21,7 +21,7 @@ pub(super) const ALL: &[(&str, &str)] = &[
     ("CancelFlightInfo", "Cancels the query of a FlightInfo."),
     (
         "RenewFlightEndpoint",
-        "Extends the lease of a result; gives an endpoint with a new ticket.",
+        "Extends the lease of a result; gives an endpoint with a new ticket and the executors that serve it now.",
     ),
     ("comet.health", "State of the scheduler as JSON."),
     ("comet.queries", "All queries that are known, as JSON."),
@@ -31,7 +31,7 @@ impl FrontEnd {
     pub(super) async fn act(&self, action: Action) -> Result<Bytes, Failure> {
         match action.r#type.as_str() {
             "CancelFlightInfo" => self.cancel(&action.body),
-            "RenewFlightEndpoint" => self.renew(&action.body),
+            "RenewFlightEndpoint" => self.renew(&action.body).await,
             "comet.health" => Ok(self.health().await),
             "comet.queries" => Ok(self.list().await),
             other => Err(Failure::new(
@@ -61,7 +61,8 @@ impl FrontEnd {
         .into())
     }
 
-    fn renew(&self, body: &[u8]) -> Result<Bytes, Failure> {
+    /// The locations are those of now: a reader whose executor has gone asks for another one here.
+    async fn renew(&self, body: &[u8]) -> Result<Bytes, Failure> {
         let malformed = |what: &str| Failure::new(codes::MALFORMED, format!("RenewFlightEndpoint: {what}"));
         let request = RenewFlightEndpointRequest::decode(body).map_err(|e| malformed(&e.to_string()))?;
         let mut endpoint = request
@@ -84,8 +85,13 @@ impl FrontEnd {
             };
             Failure::new(code, e.to_string())
         })?;
-        let query = self.queries.get(&content.query_id)?;
-        let expires = query.renew(self.options.results_lease);
+        let lease = self.options.results_lease;
+        let expires = match self.queries.get(&content.query_id) {
+            Ok(query) => query.renew(lease),
+            // Of a scheduler before this one, which has signed it.
+            Err(_) => SystemTime::now() + lease,
+        };
+        endpoint.location = self.locations(content.partition as usize).await;
         content.expires_at = seconds(expires);
         endpoint.ticket = Some(Ticket {
             ticket: self.options.ticket_keys.sign(&content),

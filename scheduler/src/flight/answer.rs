@@ -13,7 +13,7 @@ use prost_types::Timestamp;
 use super::{FrontEnd, path};
 use crate::{
     error::Failure,
-    pool::JobProgress,
+    pool::{ExecutorInfo, JobProgress},
     query::{Outcome, Query, State},
 };
 
@@ -35,7 +35,22 @@ pub(super) fn timestamp(time: SystemTime) -> Timestamp {
     }
 }
 
+/// Every executor; each partition names another one first.
+fn locations(executors: &[ExecutorInfo], partition: usize) -> Vec<Location> {
+    let count = executors.len();
+    (0..count)
+        .map(|at| Location {
+            uri: format!("grpc://{}", executors[(at + partition) % count].flight),
+        })
+        .collect()
+}
+
 impl FrontEnd {
+    /// Where a result partition is served now.
+    pub(super) async fn locations(&self, partition: usize) -> Vec<Location> {
+        locations(&self.pool.executors().await, partition)
+    }
+
     /// Where the rows of a successful query are: one endpoint per partition in order, each served by any live executor.
     pub(super) async fn result(&self, query: &Query, outcome: &Outcome) -> Result<FlightInfo, Failure> {
         let expires = query.renew(self.options.results_lease);
@@ -47,26 +62,22 @@ impl FrontEnd {
             .with_total_records(i64::try_from(outcome.rows).unwrap_or(-1))
             .with_app_metadata(query.progress(outcome.progress, count).encode_to_vec());
         info.schema = schema_bytes(&outcome.schema)?;
-        for partition in 0..outcome.partitions {
+        for (partition, output) in outcome.outputs.iter().enumerate() {
             let ticket = ResultTicket {
-                job_id: outcome.job.to_string(),
+                namespace: outcome.namespace.clone(),
                 stage_id: outcome.stage,
-                partition,
+                partition: output.map_partition,
+                generation: output.generation,
+                attempt: output.attempt,
                 expires_at: seconds(expires),
                 audience: self.options.pool_name.clone(),
                 query_id: query.id.clone(),
             };
-            // Each partition names another executor first.
-            let order = (0..count).map(|at| &executors[(at + partition as usize) % count]);
             info.endpoint.push(FlightEndpoint {
                 ticket: Some(Ticket {
                     ticket: self.options.ticket_keys.sign(&ticket),
                 }),
-                location: order
-                    .map(|executor| Location {
-                        uri: format!("grpc://{}", executor.flight),
-                    })
-                    .collect(),
+                location: locations(&executors, partition),
                 expiration_time: Some(timestamp(expires)),
                 app_metadata: Bytes::new(),
             });

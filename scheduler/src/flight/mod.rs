@@ -18,11 +18,13 @@ use crate::{
     error::Failure,
     options::Options,
     pool::Pool,
-    query::{Queries, Query, State},
+    query::{Queries, Query, Resume, State},
 };
 
 /// First element of the path by which an accepted query is named.
 pub const QUERY_PATH: &str = "query";
+/// Header of a repeated submission: `QueryProgress.resume` as the driver heard it last.
+pub const RESUME_HEADER: &str = "cne-resume";
 
 /// The drivers' service.
 #[derive(Clone)]
@@ -45,9 +47,12 @@ impl FrontEnd {
     }
 
     // A command submits (or joins), a path names a query that was accepted before.
-    async fn query(&self, descriptor: FlightDescriptor) -> Result<Arc<Query>, Failure> {
+    async fn query(&self, request: Request<FlightDescriptor>) -> Result<Arc<Query>, Failure> {
+        let resume = request.metadata().get(RESUME_HEADER);
+        let resume = resume.and_then(|text| Resume::parse(text.to_str().ok()?));
+        let descriptor = request.into_inner();
         match DescriptorType::try_from(descriptor.r#type) {
-            Ok(DescriptorType::Cmd) => self.queries.submit(descriptor.cmd).await,
+            Ok(DescriptorType::Cmd) => self.queries.submit(descriptor.cmd, resume).await,
             Ok(DescriptorType::Path) => self.named(&descriptor),
             _ => Err(Failure::new(
                 codes::MALFORMED,
@@ -96,7 +101,7 @@ impl FlightService for FrontEnd {
         &self,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        let query = self.query(request.into_inner()).await?;
+        let query = self.query(request).await?;
         let _caller = query.call();
         // Its own deadline ends the query before this.
         let longest = self.options.query_deadline + Duration::from_secs(5);
@@ -113,10 +118,9 @@ impl FlightService for FrontEnd {
         &self,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<PollInfo>, Status> {
-        let descriptor = request.into_inner();
         // The answer to a submission tells that it was accepted, so that it can be cancelled; refusals come at once too.
-        let submission = descriptor.r#type == DescriptorType::Cmd as i32;
-        let query = self.query(descriptor).await?;
+        let submission = request.get_ref().r#type == DescriptorType::Cmd as i32;
+        let query = self.query(request).await?;
         let _caller = query.call();
         let wait = if submission {
             self.options.poll_wait.min(Duration::from_millis(50))

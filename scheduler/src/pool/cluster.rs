@@ -1,7 +1,7 @@
-//! Ballista's cluster state with one executor more: the object store, which never dies and never runs a task.
+//! Ballista's cluster state with one executor more for each that there was: what it has stored, which never dies and never runs a task.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
 };
 
@@ -18,12 +18,24 @@ use ballista_scheduler::{
     config::TaskDistributionPolicy,
     state::task_manager::JobInfoCache,
 };
-use cne_task::OBJECT_STORE_EXECUTOR_ID;
+use cne_task::{KEPT_OUTPUTS, kept_outputs_of};
+use parking_lot::Mutex;
 
-/// In-memory cluster state that also answers for [`OBJECT_STORE_EXECUTOR_ID`].
+/// Executors whose addresses are remembered after they have gone.
+const REMEMBERED: usize = 10_000;
+
+/// In-memory cluster state that also answers for [`KEPT_OUTPUTS`].
 #[derive(Default)]
 pub struct PoolCluster {
     inner: InMemoryClusterState,
+    known: Mutex<Known>,
+}
+
+/// Every executor that has registered, in that order.
+#[derive(Default)]
+struct Known {
+    metadata: HashMap<String, ExecutorMetadata>,
+    order: VecDeque<String>,
 }
 
 impl PoolCluster {
@@ -42,12 +54,38 @@ impl PoolCluster {
             .map(|(id, _)| id)
             .collect()
     }
+
+    fn remember(&self, metadata: &ExecutorMetadata) {
+        let mut known = self.known.lock();
+        if known
+            .metadata
+            .insert(metadata.id.clone(), metadata.clone())
+            .is_none()
+        {
+            known.order.push_back(metadata.id.clone());
+        }
+        if known.order.len() > REMEMBERED
+            && let Some(oldest) = known.order.pop_front()
+        {
+            known.metadata.remove(&oldest);
+        }
+    }
+
+    /// Where the executor answers, or did, whose outputs the pseudo executor `id` stands for.
+    fn kept_outputs(&self, id: &str) -> ExecutorMetadata {
+        let executor = id.strip_prefix(KEPT_OUTPUTS).unwrap_or_default();
+        let found = self.known.lock().metadata.get(executor).cloned();
+        let mut metadata = found.unwrap_or_else(nowhere);
+        metadata.id = kept_outputs_of(executor);
+        metadata.specification = ExecutorSpecification::default().with_vcores(0);
+        metadata
+    }
 }
 
-fn object_store_executor() -> ExecutorMetadata {
+fn nowhere() -> ExecutorMetadata {
     ExecutorMetadata {
-        id: OBJECT_STORE_EXECUTOR_ID.into(),
-        host: "object-store".into(),
+        id: String::new(),
+        host: String::new(),
         port: 0,
         grpc_port: 0,
         specification: ExecutorSpecification::default().with_vcores(0),
@@ -72,12 +110,13 @@ impl ClusterState for PoolCluster {
         // The gateway gives a finished task's slot back to the executor that ran it.
         let real = slots
             .into_iter()
-            .filter(|(id, _)| id != OBJECT_STORE_EXECUTOR_ID)
+            .filter(|(id, _)| !id.starts_with(KEPT_OUTPUTS))
             .collect();
         self.inner.unbind_tasks(real).await
     }
 
     async fn register_executor(&self, metadata: ExecutorMetadata, data: ExecutorData) -> Result<()> {
+        self.remember(&metadata);
         self.inner.register_executor(metadata, data).await
     }
 
@@ -86,8 +125,8 @@ impl ClusterState for PoolCluster {
     }
 
     async fn get_executor_metadata(&self, executor_id: &str) -> Result<ExecutorMetadata> {
-        if executor_id == OBJECT_STORE_EXECUTOR_ID {
-            return Ok(object_store_executor());
+        if executor_id.starts_with(KEPT_OUTPUTS) {
+            return Ok(self.kept_outputs(executor_id));
         }
         self.inner.get_executor_metadata(executor_id).await
     }
@@ -109,7 +148,7 @@ impl ClusterState for PoolCluster {
     }
 
     fn get_executor_heartbeat(&self, executor_id: &str) -> Option<ExecutorHeartbeat> {
-        if executor_id == OBJECT_STORE_EXECUTOR_ID {
+        if executor_id.starts_with(KEPT_OUTPUTS) {
             // No status: neither dead (its statuses are taken) nor active (it gets no task).
             return Some(ExecutorHeartbeat {
                 executor_id: executor_id.into(),

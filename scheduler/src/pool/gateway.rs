@@ -23,8 +23,11 @@ use ballista_core::{
         scheduler::{ExecutorData, ExecutorMetadata},
     },
 };
-use ballista_scheduler::{cluster::ClusterState, state::execution_stage::ExecutionStage};
-use cne_task::{OBJECT_STORE_EXECUTOR_ID, codes, failure};
+use ballista_scheduler::{
+    cluster::ClusterState,
+    state::execution_stage::{ExecutionStage, TaskInfo},
+};
+use cne_task::{KEPT_OUTPUTS, codes, failure, kept_outputs_of};
 use parking_lot::Mutex;
 use tonic::{Request, Response, Status};
 
@@ -63,7 +66,7 @@ impl Gateway {
             )));
         }
         let id = registration.id;
-        if id.is_empty() || id == OBJECT_STORE_EXECUTOR_ID {
+        if id.is_empty() || id.starts_with(KEPT_OUTPUTS) {
             return Err(Status::invalid_argument("the executor's id is empty or reserved"));
         }
         if self.cluster.get_executor_metadata(&id).await.is_ok() {
@@ -94,7 +97,7 @@ impl Gateway {
             .await
             .map_err(internal)?;
         // An update without statuses makes Ballista offer waiting tasks to the new slots.
-        self.forward(OBJECT_STORE_EXECUTOR_ID.into(), vec![]).await
+        self.forward(KEPT_OUTPUTS.into(), vec![]).await
     }
 
     async fn forward(&self, executor_id: String, task_status: Vec<TaskStatus>) -> Result<(), Status> {
@@ -110,8 +113,9 @@ impl Gateway {
     /// Keeps the statuses that end a running task for the first time, and counts the slots of the successful ones.
     ///
     /// Ballista would take a repeated status (a retried call) as another output of the same partition. A task of a job that has ended holds
-    /// no slot: Ballista gave it back when it ended the job.
-    async fn first_ends(&self, statuses: Vec<TaskStatus>) -> (Vec<TaskStatus>, u32) {
+    /// no slot: Ballista gave it back when it ended the job. An executor that was taken for lost may still report a task that another one
+    /// has been given since: its output counts when the new attempt finds it committed.
+    async fn first_ends(&self, executor_id: &str, statuses: Vec<TaskStatus>) -> (Vec<TaskStatus>, u32) {
         let jobs = self.ballista.state.task_manager.get_running_job_cache();
         let mut slots = 0;
         let mut kept = vec![];
@@ -127,8 +131,11 @@ impl Gateway {
                         if s.stage_attempt_num == status.stage_attempt_num as usize =>
                     {
                         let info = s.task_infos.get(task);
-                        info.filter(|i| matches!(i.task_status, task_status::Status::Running(_)))
-                            .map(|i| i.vcores_consumed)
+                        let runs_here = |i: &&TaskInfo| match &i.task_status {
+                            task_status::Status::Running(running) => running.executor_id == executor_id,
+                            _ => false,
+                        };
+                        info.filter(runs_here).map(|i| i.vcores_consumed)
                     }
                     _ => None,
                 }
@@ -213,20 +220,20 @@ impl SchedulerGrpc for Gateway {
             executor_id,
             task_status,
         } = request.into_inner();
-        let (first, slots) = self.first_ends(task_status).await;
+        let (first, slots) = self.first_ends(&executor_id, task_status).await;
         let successful = |t: &TaskStatus| matches!(t.status, Some(task_status::Status::Successful(_)));
         let (mut done, rest): (Vec<_>, Vec<_>) = first.into_iter().partition(successful);
         if !done.is_empty() {
             for task in &mut done {
                 if let Some(task_status::Status::Successful(success)) = &mut task.status {
-                    success.executor_id = OBJECT_STORE_EXECUTOR_ID.into();
+                    success.executor_id = kept_outputs_of(&executor_id);
                 }
             }
             self.cluster
                 .unbind_tasks(vec![(executor_id.clone(), slots)])
                 .await
                 .map_err(internal)?;
-            self.forward(OBJECT_STORE_EXECUTOR_ID.into(), done).await?;
+            self.forward(kept_outputs_of(&executor_id), done).await?;
         }
         for task in &rest {
             if let Some(task_status::Status::Failed(failed)) = &task.status

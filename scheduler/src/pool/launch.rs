@@ -12,11 +12,12 @@ use ballista_core::{
 };
 use ballista_scheduler::state::{
     SchedulerState,
-    execution_stage::ExecutionStage,
+    execution_stage::{ExecutionStage, TaskInfo},
     executor_manager::ExecutorManager,
     task_manager::{JobInfoCache, TaskLauncher},
 };
-use cne_task::{blocks::wrap_plan, changed_settings};
+use cne_proto::v1::{LaunchedPlan, TaskLaunch};
+use cne_task::{blocks::wrap_plan, changed_settings, location::ATTEMPTS};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 
 use super::blocks::{Sending, SentBlocks};
@@ -27,6 +28,8 @@ type BallistaState = SchedulerState<LogicalPlanNode, PhysicalPlanNode>;
 /// makes Ballista remove the executor at once, so a dead one is noticed before its heartbeat runs out.
 pub(super) struct Launcher {
     gateway_endpoint: String,
+    // Attempts are numbered from here on, so that they differ from those of the scheduler before this one.
+    first_attempt: u32,
     sent: Arc<SentBlocks>,
     // Set when Ballista, which owns this launcher, has been made.
     state: OnceLock<Weak<BallistaState>>,
@@ -36,6 +39,7 @@ impl Launcher {
     pub(super) fn new(gateway_endpoint: String, sent: Arc<SentBlocks>) -> Self {
         Self {
             gateway_endpoint,
+            first_attempt: rand::random(),
             sent,
             state: OnceLock::new(),
         }
@@ -68,7 +72,7 @@ impl Launcher {
             let Some(running) = jobs.as_ref().and_then(|jobs| jobs.get(&job)) else {
                 continue;
             };
-            if fill(&mut task, running, sending).await {
+            if self.fill(&mut task, running, sending).await {
                 kept.push(task);
             } else {
                 tracing::error!(job = %job, stage = task.stage_id, "a task is launched that its stage does not know");
@@ -77,30 +81,49 @@ impl Launcher {
         }
         (kept, refused)
     }
+
+    async fn fill(
+        &self,
+        tasks: &mut MultiTaskDefinition,
+        job: &JobInfoCache,
+        sending: &mut Sending<'_>,
+    ) -> bool {
+        let graph = job.execution_graph.read().await;
+        let Some(ExecutionStage::Running(stage)) = graph.stages().get(&(tasks.stage_id as usize)) else {
+            return false;
+        };
+        let mut launches = Vec::with_capacity(tasks.task_ids.len());
+        for task in &mut tasks.task_ids {
+            let number = task.task_id as usize;
+            let Some(info) = stage.task_infos.get(number) else {
+                return false;
+            };
+            let partitions = &info.global_input_partition_ids;
+            task.global_output_partition_ids = partitions.iter().map(|p| *p as u32).collect();
+            launches.push(TaskLaunch {
+                task_id: task.task_id,
+                // Ballista numbers the launches of a stage's tasks without a gap, and does not use a number again.
+                attempt: self.first_attempt.wrapping_add(task.task_id) % ATTEMPTS,
+                look_first: started_before(&stage.task_infos, number, partitions),
+            });
+        }
+        tasks.props = changed_settings(std::mem::take(&mut tasks.props));
+        let launched = LaunchedPlan {
+            plan: std::mem::take(&mut tasks.plan).into(),
+            blocks: sending.missing(&tasks.job_id, &stage.plan),
+            tasks: launches,
+        };
+        tasks.plan = wrap_plan(&launched);
+        true
+    }
 }
 
-async fn fill(tasks: &mut MultiTaskDefinition, job: &JobInfoCache, sending: &mut Sending<'_>) -> bool {
-    let graph = job.execution_graph.read().await;
-    let Some(ExecutionStage::Running(stage)) = graph.stages().get(&(tasks.stage_id as usize)) else {
-        return false;
-    };
-    tasks.props = changed_settings(std::mem::take(&mut tasks.props));
-    let blocks = sending.missing(&tasks.job_id, &stage.plan);
-    tasks.plan = wrap_plan(std::mem::take(&mut tasks.plan), blocks);
-    tasks
-        .task_ids
-        .iter_mut()
-        .all(|task| match stage.task_infos.get(task.task_id as usize) {
-            Some(info) => {
-                task.global_output_partition_ids = info
-                    .global_input_partition_ids
-                    .iter()
-                    .map(|p| *p as u32)
-                    .collect();
-                true
-            }
-            None => false,
-        })
+/// Whether a task before `number` was given one of its partitions.
+fn started_before(tasks: &[TaskInfo], number: usize, partitions: &[usize]) -> bool {
+    let before = tasks.iter().take(number);
+    before
+        .flat_map(|task| &task.global_input_partition_ids)
+        .any(|p| partitions.contains(p))
 }
 
 #[async_trait::async_trait]

@@ -17,7 +17,7 @@ use ballista_scheduler::{
     scheduler_server::SchedulerServer,
     state::{execution_stage::ExecutionStage, task_manager::TaskLauncher},
 };
-use cne_task::{CometCodec, GRPC_MESSAGE_BYTES, session_config};
+use cne_task::{CometCodec, GRPC_MESSAGE_BYTES, location::removal_of, session_config};
 use datafusion::{physical_plan::ExecutionPlan, prelude::SessionContext};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 
@@ -169,7 +169,17 @@ impl Pool {
         self.ballista.cancel_job(job.clone()).await
     }
 
-    /// Asks every live executor to remove what it stores for `job` (Ballista's `RemoveJobData`).
+    /// Asks every live executor to remove what is stored in `namespace`.
+    pub fn remove_outputs(&self, namespace: &str) {
+        self.remove_data(&JobId::new(removal_of(namespace)));
+    }
+
+    /// Slots of all executors together.
+    pub async fn slots(&self) -> u32 {
+        self.executors().await.iter().map(|executor| executor.slots).sum()
+    }
+
+    /// Asks every live executor to forget what it keeps for `job` (Ballista's `RemoveJobData`).
     pub fn remove_data(&self, job: &JobId) {
         self.ballista
             .state

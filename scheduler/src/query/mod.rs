@@ -1,5 +1,6 @@
 //! Queries: each is planned, run as one Ballista job, watched, and kept until the lease of its result ends.
 
+mod outputs;
 mod registry;
 mod run;
 mod watch;
@@ -12,13 +13,18 @@ use std::{
 
 use ballista_core::JobId;
 use cne_proto::v1::{QueryProgress, QueryState};
+use cne_task::OutputLocation;
 use datafusion::arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
 use tokio::sync::watch as channel;
 use tokio_util::sync::CancellationToken;
 
-use crate::{error::Failure, pool::JobProgress};
+use crate::{
+    error::Failure,
+    pool::{JobProgress, Pool},
+};
 
+pub use outputs::Resume;
 pub use registry::Queries;
 
 /// Where the rows of a successful query are.
@@ -30,8 +36,10 @@ pub struct Outcome {
     pub schema: SchemaRef,
     /// The stage whose outputs are the result.
     pub stage: u32,
-    /// Number of result partitions, also of those without rows.
-    pub partitions: u32,
+    /// Where the outputs of the query are.
+    pub namespace: String,
+    /// Which output each result partition is, also those without rows.
+    pub outputs: Vec<OutputLocation>,
     /// All rows.
     pub rows: u64,
     /// How far the job was at its end.
@@ -67,8 +75,8 @@ pub struct Query {
     pub description: String,
     /// When it was accepted.
     pub accepted: SystemTime,
-    // Of the request's bytes: tells a repeated submission from another request under the same id.
-    digest: u64,
+    // SHA-256 of the request's bytes: tells a repeated submission from another request under the same id.
+    digest: [u8; 32],
     started: Instant,
     state: channel::Sender<State>,
     // Calls that wait for it now.
@@ -76,7 +84,15 @@ pub struct Query {
     last_call: Mutex<Instant>,
     // End of the result's lease, once there is a result.
     lease: Mutex<Option<Instant>>,
+    // Where the outputs are, once that is known.
+    stored: Mutex<Option<Stored>>,
     cancel: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Stored {
+    namespace: String,
+    resume: Resume,
 }
 
 /// Counts a call as long as it lives, so that the query is not taken for abandoned.
@@ -131,6 +147,23 @@ impl Query {
         });
     }
 
+    fn stores_in(&self, namespace: String, resume: Resume) {
+        *self.stored.lock() = Some(Stored { namespace, resume });
+    }
+
+    fn starts_again(&self, generation: u32) {
+        if let Some(stored) = self.stored.lock().as_mut() {
+            stored.resume.generation = generation;
+        }
+    }
+
+    /// Asks the executors to remove everything that the query has stored.
+    fn remove_outputs(&self, pool: &Pool) {
+        if let Some(stored) = &*self.stored.lock() {
+            pool.remove_outputs(&stored.namespace);
+        }
+    }
+
     fn abandoned(&self, timeout: Duration) -> bool {
         self.callers.load(Ordering::SeqCst) == 0 && self.last_call.lock().elapsed() > timeout
     }
@@ -160,6 +193,12 @@ impl Query {
             tasks_running: job.tasks_running,
             executors: executors as u32,
             result_rows: rows,
+            resume: self
+                .stored
+                .lock()
+                .as_ref()
+                .map(|stored| stored.resume.to_string())
+                .unwrap_or_default(),
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, atomic::AtomicUsize},
     time::{Duration, Instant, SystemTime},
 };
@@ -10,10 +9,11 @@ use std::{
 use bytes::Bytes;
 use cne_task::codes;
 use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
 use tokio::sync::watch as channel;
 use tokio_util::sync::CancellationToken;
 
-use super::{Query, State, run};
+use super::{Query, Resume, State, run};
 use crate::{
     check::{self, Accepts},
     error::Failure,
@@ -51,11 +51,11 @@ impl Queries {
         queries
     }
 
-    /// The query of a request: a new one, or the one that has its id already.
+    /// The query of a request: a new one, or the one that has its id already. With `resume`, another scheduler has run it before.
     ///
     /// # Errors
     /// When the request is refused before it is planned, its id belongs to another request, or there are too many queries.
-    pub async fn submit(&self, bytes: Bytes) -> Result<Arc<Query>, Failure> {
+    pub async fn submit(&self, bytes: Bytes, resume: Option<Resume>) -> Result<Arc<Query>, Failure> {
         let options = &self.shared.options;
         if self.shared.shutdown.is_cancelled() {
             return Err(Failure::new(codes::SHUTTING_DOWN, codes::SHUTTING_DOWN.summary));
@@ -64,11 +64,13 @@ impl Queries {
             limits: options.limits,
             file_roots: options.file_roots.clone(),
         };
-        let mut hasher = DefaultHasher::new();
-        bytes.hash(&mut hasher);
-        let digest = hasher.finish();
-        let checked = tokio::task::spawn_blocking(move || check::request(&bytes, &accepts)).await;
-        let request = checked.map_err(|e| Failure::new(codes::INTERNAL, e.to_string()))??;
+        let checked = tokio::task::spawn_blocking(move || {
+            check::request(&bytes, &accepts).map(|request| (request, Sha256::digest(&bytes).into()))
+        });
+        let checked = checked
+            .await
+            .map_err(|e| Failure::new(codes::INTERNAL, e.to_string()))?;
+        let (request, digest) = checked?;
         if request.stages.len() > options.max_stages {
             let text = format!(
                 "the request has {} stages, the limit is {}",
@@ -100,6 +102,7 @@ impl Queries {
                 callers: AtomicUsize::new(0),
                 last_call: Mutex::new(Instant::now()),
                 lease: Mutex::new(None),
+                stored: Mutex::new(None),
                 cancel: CancellationToken::new(),
             });
             by_id.insert(query.id.clone(), Arc::clone(&query));
@@ -107,7 +110,7 @@ impl Queries {
         };
         let shared = Arc::clone(&self.shared);
         let running = Arc::clone(&query);
-        tokio::spawn(async move { run::run(&shared, &running, request).await });
+        tokio::spawn(async move { run::run(&shared, &running, request, resume).await });
         Ok(query)
     }
 
@@ -154,6 +157,7 @@ impl Queries {
                 tracing::debug!(query = %id, "forgotten");
                 if let State::Succeeded(outcome) = query.state() {
                     self.shared.pool.remove_data(&outcome.job);
+                    query.remove_outputs(&self.shared.pool);
                 }
             }
         }

@@ -1,17 +1,22 @@
 //! The life of one query.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use ballista_core::{
     JobId,
     serde::protobuf::{JobStatus, PartitionLocation, job_status::Status},
 };
 use cne_proto::{decode::with_stack_for, v1::QueryRequest};
-use cne_task::{QueryOptions, codes, session_config};
+use cne_task::{OutputLocation, QueryOptions, codes, session_config};
 use datafusion::{execution::SessionStateBuilder, prelude::SessionContext};
 use tokio::sync::mpsc;
 
-use super::{Outcome, Query, State, registry::Shared, watch::Watch};
+use super::{
+    Outcome, Query, State,
+    outputs::{self, Resume},
+    registry::Shared,
+    watch::Watch,
+};
 use crate::{
     error::Failure,
     graph::{self, Planned, Sizing},
@@ -25,9 +30,16 @@ const STATUS_BUFFER: usize = 256;
 const MAX_RESTARTS: u32 = 3;
 
 /// Runs a query to its end. A failure keeps its job's tasks from running on.
-pub(super) async fn run(shared: &Arc<Shared>, query: &Arc<Query>, request: QueryRequest) {
-    tracing::info!(query = %query.id, stages = request.stages.len(), description = %query.description, "query accepted");
-    let result = execute(shared, query, request).await;
+pub(super) async fn run(
+    shared: &Arc<Shared>,
+    query: &Arc<Query>,
+    request: QueryRequest,
+    resume: Option<Resume>,
+) {
+    tracing::info!(
+        query = %query.id, stages = request.stages.len(), description = %query.description, resumed = resume.is_some(), "query accepted"
+    );
+    let result = execute(shared, query, request, resume).await;
     let took = query.started.elapsed();
     match result {
         Ok(outcome) => {
@@ -41,16 +53,30 @@ pub(super) async fn run(shared: &Arc<Shared>, query: &Arc<Query>, request: Query
             {
                 tracing::error!(query = %query.id, %error, "the job could not be cancelled");
             }
+            // The next scheduler goes on with what is there.
+            if failure.detail.code != codes::SHUTTING_DOWN.code {
+                query.remove_outputs(&shared.pool);
+            }
             let failure = failure.of_query(&query.id);
             query.finish(State::Failed(Arc::new(failure)), shared.options.results_lease);
         }
     }
 }
 
+/// What the jobs of one query have in common.
+struct Run<'a> {
+    shared: &'a Arc<Shared>,
+    query: &'a Arc<Query>,
+    planned: Planned,
+    session_id: String,
+    options: QueryOptions,
+}
+
 async fn execute(
     shared: &Arc<Shared>,
     query: &Arc<Query>,
     request: QueryRequest,
+    resume: Option<Resume>,
 ) -> Result<Outcome, Failure> {
     let options = &shared.options;
     let asked = Duration::from_millis(request.deadline_ms);
@@ -61,20 +87,28 @@ async fn execute(
     };
     let mut watch = Watch::new(shared, query, limit);
 
-    let slots = shared
-        .pool
-        .executors()
-        .await
-        .iter()
-        .map(|executor| executor.slots)
-        .sum::<u32>()
-        .max(1);
+    let slots = match resume {
+        Some(resume) => resume.slots,
+        None => shared.pool.slots().await,
+    };
     let sizing = Sizing {
-        slots,
+        slots: slots.max(1),
         target_bytes: options.target_partition_bytes,
         smallest_bytes: options.smallest_partition_bytes,
     };
-    let context = Arc::new(context(&request));
+    let generation = resume.map_or(0, |resume| resume.generation);
+    let namespace = outputs::namespace(&query.id, &query.digest, &sizing);
+    query.stores_in(namespace.clone(), Resume { slots, generation });
+    let query_options = QueryOptions {
+        query_id: request.query_id.clone(),
+        traceparent: request.traceparent.clone(),
+        config: request.config.clone().into_iter().collect(),
+        namespace,
+        generation,
+        look_first: resume.is_some(),
+        lost: BTreeSet::new(),
+    };
+    let session_id = request.driver_session_id.clone();
     let depth = options.limits.depth;
     // Planning recurses as deep as the plan is nested, and takes its time.
     let planning =
@@ -84,65 +118,78 @@ async fn execute(
         failure = watch.failed() => return Err(failure),
     };
     tracing::debug!(query = %query.id, stages = planned.final_stage, partitions = planned.partitions, "planned");
-    let mut generation = 0;
+    let mut run = Run {
+        shared,
+        query,
+        planned,
+        session_id,
+        options: query_options,
+    };
+    let mut restarts = 0;
     loop {
-        let failure = match job(shared, query, &context, &planned, &mut watch).await {
+        let failure = match run.job(&mut watch).await {
             Ok(outcome) => return Ok(outcome),
             Err(failure) => failure,
         };
         // No row has left the pool before a job has succeeded, so nobody can tell.
-        if failure.detail.code != codes::OUTPUT_LOST.code || generation == MAX_RESTARTS {
+        if failure.detail.code != codes::OUTPUT_LOST.code || restarts == MAX_RESTARTS {
             return Err(failure);
         }
-        generation += 1;
+        restarts += 1;
+        run.start_again(&failure);
+        let generation = run.options.generation;
         tracing::warn!(query = %query.id, generation, %failure, "an output was lost: the query starts again");
     }
 }
 
-/// Runs a plan as one job of Ballista. A further job reads nothing of those before: outputs are stored by job.
-async fn job(
-    shared: &Arc<Shared>,
-    query: &Arc<Query>,
-    context: &Arc<SessionContext>,
-    planned: &Planned,
-    watch: &mut Watch,
-) -> Result<Outcome, Failure> {
-    let (sender, mut statuses) = mpsc::channel(STATUS_BUFFER);
-    let submitted = shared
-        .pool
-        .submit(&query.id, Arc::clone(context), Arc::clone(&planned.plan), sender)
-        .await;
-    let job = submitted
-        .map_err(|e| Failure::new(codes::INTERNAL, format!("the job could not be submitted: {e}")))?;
-    query.state.send_replace(State::Running(job.clone()));
-    watch.job = Some(job.clone());
-    loop {
-        tokio::select! {
-            status = statuses.recv() => {
-                if let Some(end) = ended(&job, planned, status) {
-                    return end;
+impl Run<'_> {
+    /// Runs the plan as one job of Ballista.
+    async fn job(&self, watch: &mut Watch) -> Result<Outcome, Failure> {
+        let (sender, mut statuses) = mpsc::channel(STATUS_BUFFER);
+        let (pool, plan) = (&self.shared.pool, Arc::clone(&self.planned.plan));
+        let submitted = pool.submit(&self.query.id, self.context(), plan, sender).await;
+        let job = submitted
+            .map_err(|e| Failure::new(codes::INTERNAL, format!("the job could not be submitted: {e}")))?;
+        self.query.state.send_replace(State::Running(job.clone()));
+        watch.job = Some(job.clone());
+        loop {
+            tokio::select! {
+                status = statuses.recv() => {
+                    if let Some(end) = ended(&job, &self.options.namespace, &self.planned, status) {
+                        return end;
+                    }
                 }
+                failure = watch.failed() => return Err(failure),
             }
-            failure = watch.failed() => return Err(failure),
         }
+    }
+
+    /// The next job is another generation: it takes what is committed, except what was made from a lost output.
+    fn start_again(&mut self, failure: &Failure) {
+        self.options.generation += 1;
+        self.options.look_first = true;
+        if let Some(lost) = &failure.lost {
+            self.options.lost.insert((lost.stage, lost.map_partition));
+        }
+        self.query.starts_again(self.options.generation);
+    }
+
+    fn context(&self) -> Arc<SessionContext> {
+        let state = SessionStateBuilder::new()
+            .with_config(self.options.clone().apply_to(session_config()))
+            // Executors keep what they cache (object store clients, file footers) by it.
+            .with_session_id(self.session_id.clone())
+            .build();
+        Arc::new(SessionContext::new_with_state(state))
     }
 }
 
-fn context(request: &QueryRequest) -> SessionContext {
-    let options = QueryOptions {
-        query_id: request.query_id.clone(),
-        traceparent: request.traceparent.clone(),
-        config: request.config.clone().into_iter().collect(),
-    };
-    let state = SessionStateBuilder::new()
-        .with_config(options.apply_to(session_config()))
-        // Executors keep what they cache (object store clients, file footers) by it.
-        .with_session_id(request.driver_session_id.clone())
-        .build();
-    SessionContext::new_with_state(state)
-}
-
-fn ended(job: &JobId, planned: &Planned, status: Option<JobStatus>) -> Option<Result<Outcome, Failure>> {
+fn ended(
+    job: &JobId,
+    namespace: &str,
+    planned: &Planned,
+    status: Option<JobStatus>,
+) -> Option<Result<Outcome, Failure>> {
     match status.map(|status| status.status) {
         None => Some(Err(Failure::new(
             codes::INTERNAL,
@@ -150,38 +197,48 @@ fn ended(job: &JobId, planned: &Planned, status: Option<JobStatus>) -> Option<Re
         ))),
         Some(Some(Status::Failed(failed))) => Some(Err(Failure::from_job(&failed.error))),
         Some(Some(Status::Successful(successful))) => {
-            Some(outcome(job, planned, &successful.partition_location))
+            Some(outcome(job, namespace, planned, &successful.partition_location))
         }
         Some(_) => None,
     }
 }
 
-// Partitions without rows may have no location. One with two would give its rows twice.
-fn outcome(job: &JobId, planned: &Planned, locations: &[PartitionLocation]) -> Result<Outcome, Failure> {
-    let mut seen = HashSet::new();
+// Every partition has one location, also one without rows. One with two would give its rows twice.
+fn outcome(
+    job: &JobId,
+    namespace: &str,
+    planned: &Planned,
+    locations: &[PartitionLocation],
+) -> Result<Outcome, Failure> {
+    let mut outputs = vec![None; planned.partitions as usize];
     let mut rows = 0;
     for location in locations {
-        let id = location
-            .partition_id
-            .as_ref()
-            .map(|id| (id.stage_id, id.partition_id));
-        let expected = id
-            .is_some_and(|(stage, partition)| stage == planned.final_stage && partition < planned.partitions);
-        if !expected || !seen.insert(id) {
+        let id = location.partition_id.as_ref();
+        let place = id
+            .filter(|id| id.stage_id == planned.final_stage)
+            .and_then(|id| outputs.get_mut(id.partition_id as usize))
+            .filter(|place| place.is_none());
+        let (Some(place), Some(file_id)) = (place, location.file_id) else {
             let text = format!("job {job} reports result partition {id:?} twice or out of place");
             return Err(Failure::new(codes::RESULT_INCONSISTENT, text));
-        }
+        };
+        *place = Some(OutputLocation::of_file_id(file_id));
         let known = location
             .partition_stats
             .as_ref()
             .map_or(0, |stats| stats.num_rows);
         rows += u64::try_from(known).unwrap_or(0);
     }
+    let Some(outputs) = outputs.into_iter().collect() else {
+        let text = format!("job {job} does not report every result partition");
+        return Err(Failure::new(codes::RESULT_INCONSISTENT, text));
+    };
     Ok(Outcome {
         job: job.clone(),
+        namespace: namespace.to_string(),
         schema: Arc::clone(&planned.schema),
         stage: planned.final_stage,
-        partitions: planned.partitions,
+        outputs,
         rows,
         progress: JobProgress {
             stages_total: planned.final_stage,
@@ -200,6 +257,11 @@ mod tests {
     use datafusion::{arrow::datatypes::Schema, physical_plan::empty::EmptyExec};
 
     fn location(stage_id: u32, partition_id: u32) -> PartitionLocation {
+        let output = OutputLocation {
+            map_partition: partition_id,
+            generation: 0,
+            attempt: 9,
+        };
         PartitionLocation {
             partition_id: Some(PartitionId {
                 job_id: "j".into(),
@@ -210,6 +272,7 @@ mod tests {
                 num_rows: 5,
                 ..Default::default()
             }),
+            file_id: Some(output.file_id()),
             ..Default::default()
         }
     }
@@ -221,20 +284,33 @@ mod tests {
         let planned = Planned {
             plan,
             schema,
-            partitions: 3,
+            partitions: 2,
             final_stage: 2,
             tasks: 7,
         };
         let job = JobId::new("j");
-        let good = outcome(&job, &planned, &[location(2, 2), location(2, 0)]).unwrap();
-        assert_eq!((good.rows, good.partitions), (10, 3));
+        let good = outcome(&job, "n", &planned, &[location(2, 1), location(2, 0)]).unwrap();
+        assert_eq!(
+            good.outputs
+                .iter()
+                .map(|o| (o.map_partition, o.attempt))
+                .collect::<Vec<_>>(),
+            [(0, 9), (1, 9)]
+        );
+        assert_eq!(good.rows, 10);
         assert_eq!((good.progress.tasks_done, good.progress.tasks_total), (7, 7));
+        let nowhere = PartitionLocation {
+            file_id: None,
+            ..location(2, 1)
+        };
         for bad in [
-            [location(2, 1), location(2, 1)],
-            [location(2, 0), location(2, 3)],
-            [location(2, 0), location(1, 1)],
+            vec![location(2, 1), location(2, 1)],
+            vec![location(2, 0), location(2, 2)],
+            vec![location(2, 0), location(1, 1)],
+            vec![location(2, 0), nowhere],
+            vec![location(2, 0)],
         ] {
-            let failure = outcome(&job, &planned, &bad).unwrap_err();
+            let failure = outcome(&job, "n", &planned, &bad).unwrap_err();
             assert_eq!(failure.detail.code, codes::RESULT_INCONSISTENT.code);
         }
     }

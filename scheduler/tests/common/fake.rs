@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use ballista_core::extension::SessionConfigHelperExt;
 use ballista_core::{
     BALLISTA_PROTOCOL_VERSION,
     error::BallistaError,
@@ -28,8 +29,10 @@ use ballista_core::{
         task_status::Status as TaskEnd,
     },
 };
-use cne_proto::v1::TaskFailure;
-use cne_task::{Blocks, CometCodec, ExchangeExec, blocks::unwrap_plan, codes, failure};
+use cne_proto::v1::{LaunchedPlan, TaskFailure};
+use cne_task::{
+    Blocks, CometCodec, ExchangeExec, QueryOptions, blocks::unwrap_plan, codes, failure, session_config,
+};
 use datafusion::{physical_plan::ExecutionPlan, prelude::SessionContext};
 use datafusion_proto::{physical_plan::AsExecutionPlan, protobuf::PhysicalPlanNode};
 use parking_lot::Mutex;
@@ -49,6 +52,8 @@ pub struct Fake {
     pub finished: Arc<Mutex<Vec<Started>>>,
     pub cancelled: Arc<Mutex<Vec<(u32, u32)>>>,
     pub removed: Arc<Mutex<Vec<String>>>,
+    /// The options of the query of each launch.
+    pub queries: Arc<Mutex<Vec<QueryOptions>>>,
     /// Tasks that run now, and the most that ever ran.
     pub running: Arc<Mutex<(usize, usize)>>,
     /// Of each launched task: bytes of its plan and of the blocks beside it as they came, and as they would be with the blocks in the plan.
@@ -92,6 +97,7 @@ impl Fake {
             finished: Arc::default(),
             cancelled: Arc::default(),
             removed: Arc::default(),
+            queries: Arc::default(),
             running: Arc::default(),
             launched: Arc::default(),
             blocks: Arc::default(),
@@ -157,7 +163,9 @@ impl Fake {
     /// The decoded plan, or the failure of a task whose block is not here.
     fn decode(&self, job: &str, launched: Vec<u8>) -> Result<Arc<dyn ExecutionPlan>, FailedTask> {
         let bytes = launched.len();
-        let (plan, sent) = unwrap_plan(launched).unwrap();
+        let LaunchedPlan {
+            plan, blocks: sent, ..
+        } = unwrap_plan(&launched).unwrap();
         let blocks = Arc::clone(self.blocks.lock().entry(job.into()).or_default());
         sent.into_iter().for_each(|block| blocks.insert(block));
         let node = PhysicalPlanNode::try_decode(&plan).unwrap();
@@ -255,6 +263,8 @@ impl ExecutorGrpc for Fake {
             return Err(Status::unavailable("dead"));
         }
         for tasks in r.into_inner().multi_tasks {
+            let config = session_config().update_from_key_value_pair(&tasks.props);
+            self.queries.lock().push(QueryOptions::of(&config));
             for task in tasks.task_ids {
                 let [partition] = task.global_output_partition_ids[..] else {
                     panic!("one partition per task")
