@@ -78,9 +78,9 @@ semantics *args: setup binaries driver
 replay: setup binaries driver
     {{python}} -m cne_e2e.replay --scale {{ if sf == "" { "0.01" } else { sf } }}
 
-# the storage tests that need an S3 server, against a mock on loopback
-test-s3:
-    tools/test-s3
+# the storage tests that need an S3 server, against a real one on loopback: versitygw or seaweedfs
+test-s3 server="versitygw":
+    tools/test-s3 {{server}}
 
 # TPC-H at scale 1 on the pool, Spark, Comet in Spark, Sail and DuckDB; writes docs/performance.md
 bench-quick *args:

@@ -42,7 +42,8 @@ def action(address: str, name: str, body: bytes = b"", timeout: float = 5):
     return json.loads(text) if text else None
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """For a child, before it becomes another program: the kernel kills it when the thread that started it ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -80,7 +81,7 @@ class Pool:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("CNE_") and not k.startswith("AWS_")}
         self.processes[name] = subprocess.Popen(
             [str(paths.binary(binary))], env=inherited | env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            cwd=self.state, start_new_session=True, preexec_fn=None if self.stays else _die_with_parent)
+            cwd=self.state, start_new_session=True, preexec_fn=None if self.stays else die_with_parent)
         log.close()
         self._save()
 
