@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from . import paths
@@ -60,10 +61,12 @@ class Pool:
     """A pool of local processes. Start it from the main thread only: the kernel ties the children to the starting thread."""
 
     def __init__(self, state: Path, executors: int = 2, slots: int = 2, stays: bool = False, roots: list | None = None,
-                 memory_bytes: int | None = None, scheduler_env: dict | None = None, executor_env: dict | None = None):
+                 memory_bytes: int | None = None, storage_url: str | None = None, scheduler_env: dict | None = None,
+                 executor_env: dict | Callable[[str], dict] | None = None):
+        """`storage_url` in the place of a directory below `state`; `executor_env` also as a function of the executor's name."""
         self.state, self.count, self.slots, self.stays = Path(state), executors, slots, stays
         self.roots = [str(r) for r in roots or [paths.CACHE]]
-        self.memory_bytes = memory_bytes
+        self.memory_bytes, self.storage_url = memory_bytes, storage_url
         self.scheduler_env, self.executor_env = scheduler_env or {}, executor_env or {}
         self.flight = f"127.0.0.1:{free_port()}"
         self.internal = f"127.0.0.1:{free_port()}"
@@ -100,21 +103,25 @@ class Pool:
             "CNE_TICKET_KEY": self.ticket_key, "CNE_FILE_ROOTS": ",".join(self.roots)} | self.scheduler_env)
 
     def start_executor(self, name: str) -> None:
-        """Starts one executor with a fresh work directory; all executors share one storage directory."""
+        """Starts one executor with a fresh work directory; all executors share one storage."""
         work = self.state / f"{name}-work"
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
-        storage = self.state / "storage"
-        storage.mkdir(exist_ok=True)
+        storage = self.storage_url
+        if not storage:
+            directory = self.state / "storage"
+            directory.mkdir(exist_ok=True)
+            storage = directory.as_uri()
         self.executor_flight[name] = f"127.0.0.1:{free_port()}"
         env = {
             "CNE_EXECUTOR_FLIGHT_ADDRESS": self.executor_flight[name], "CNE_EXECUTOR_GRPC_ADDRESS": f"127.0.0.1:{free_port()}",
-            "CNE_SCHEDULER_ADDRESS": self.internal, "CNE_STORAGE_URL": storage.as_uri(),
+            "CNE_SCHEDULER_ADDRESS": self.internal, "CNE_STORAGE_URL": storage,
             "CNE_FILE_ROOTS": ",".join(self.roots), "CNE_TASK_SLOTS": str(self.slots), "CNE_WORK_DIR": str(work),
             "CNE_TICKET_KEY": self.ticket_key, "CNE_HOST": "127.0.0.1"}
         if self.memory_bytes:
             env["CNE_MEMORY_BYTES"] = str(self.memory_bytes)
-        self._spawn(name, "comet-executor", env | self.executor_env)
+        more = self.executor_env(name) if callable(self.executor_env) else self.executor_env
+        self._spawn(name, "comet-executor", env | more)
 
     def start(self) -> "Pool":
         """Starts everything and waits until the scheduler counts all executors."""
@@ -175,6 +182,25 @@ class Pool:
         process.send_signal(how)
         process.wait(20)
         self._save()
+
+    def signal(self, name: str, how: int) -> None:
+        """Sends a signal and does not wait: SIGSTOP, SIGCONT, or SIGTERM for a drain."""
+        self.processes[name].send_signal(how)
+
+    def ended(self, name: str, seconds: float) -> int | None:
+        """Waits for a process to end and takes it out of the pool: its exit code, or None when it has not ended."""
+        try:
+            code = self.processes[name].wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        self.processes.pop(name)
+        self._save()
+        return code
+
+    def restart_scheduler(self) -> None:
+        """kill -9 of the scheduler and a new one on the same ports; executors stay."""
+        self.kill("scheduler")
+        self.start_scheduler()
 
     def stop(self) -> None:
         """Ends all processes: first politely, then for certain."""

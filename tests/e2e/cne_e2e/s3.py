@@ -3,6 +3,10 @@
     python -m cne_e2e.s3 versitygw|seaweedfs COMMAND ...     # runs the command beside a server; CNE_TEST_S3_URL names a bucket
 """
 import argparse
+import contextlib
+import hashlib
+import hmac
+import http.client
 import json
 import os
 import re
@@ -13,6 +17,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import quote
+from xml.etree import ElementTree
 
 from . import paths, pool
 
@@ -29,6 +35,66 @@ def binary(name: str) -> Path:
     if not path.exists():
         raise SystemExit(f"{path} is missing: run `tools/setup {name}`")
     return path
+
+
+class Client:
+    """A few requests to the bucket, signed (version 4), each sent once: what goes wrong is raised as an OSError."""
+
+    def __init__(self, address: str, seconds: float = 10):
+        self.connection = http.client.HTTPConnection(address, timeout=seconds)
+
+    def ask(self, verb: str, path: str, query: dict | None = None, body: bytes = b"", wanted=(200, 204)) -> bytes:
+        """One request; its answer's body."""
+        now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        quoted = "&".join(f"{quote(k, safe='')}={quote(v, safe='')}" for k, v in sorted((query or {}).items()))
+        headers = {"host": f"{self.connection.host}:{self.connection.port}", "x-amz-content-sha256": hashlib.sha256(body).hexdigest(),
+                   "x-amz-date": now}
+        names = ";".join(sorted(headers))
+        lines = [verb, quote(path), quoted, *(f"{k}:{headers[k]}" for k in sorted(headers)), "", names, headers["x-amz-content-sha256"]]
+        scope = f"{now[:8]}/us-east-1/s3/aws4_request"
+        key = f"AWS4{SECRET}".encode()
+        for part in scope.split("/"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        text = "\n".join(["AWS4-HMAC-SHA256", now, scope, hashlib.sha256("\n".join(lines).encode()).hexdigest()])
+        signature = hmac.digest(key, text.encode(), "sha256").hex()
+        headers["authorization"] = f"AWS4-HMAC-SHA256 Credential={ACCESS}/{scope}, SignedHeaders={names}, Signature={signature}"
+        try:
+            self.connection.request(verb, quote(path) + (f"?{quoted}" if quoted else ""), body, headers)
+            answer = self.connection.getresponse()
+            data = answer.read()
+        except (OSError, http.client.HTTPException):
+            self.close()
+            raise
+        if answer.status not in wanted:
+            raise OSError(f"{verb} {path}: {answer.status} {data[:300]!r}")
+        return data
+
+    def put(self, key: str, data: bytes) -> None:
+        """Writes an object."""
+        self.ask("PUT", f"/{BUCKET}/{key}", body=data)
+
+    def get(self, key: str) -> bytes:
+        """Reads an object."""
+        return self.ask("GET", f"/{BUCKET}/{key}")
+
+    def delete(self, key: str) -> None:
+        """Removes an object, if it is there."""
+        self.ask("DELETE", f"/{BUCKET}/{key}")
+
+    def list(self, prefix: str = "") -> list[str]:
+        """The keys that begin so, in order."""
+        keys, more = [], {}
+        while True:
+            tree = ElementTree.fromstring(self.ask("GET", f"/{BUCKET}", {"list-type": "2", "prefix": prefix} | more))
+            names = {e.tag.split("}")[-1]: e.text for e in tree}
+            keys += [e.text for e in tree.iter() if e.tag.endswith("Key")]
+            if names.get("IsTruncated") != "true":
+                return keys
+            more = {"continuation-token": names["NextContinuationToken"]}
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self.connection.close()
 
 
 class Server:
@@ -50,12 +116,9 @@ class Server:
                "AWS_ACCESS_KEY_ID": ACCESS, "AWS_SECRET_ACCESS_KEY": SECRET}
         return env | ({"AWS_UNSIGNED_PAYLOAD": "true"} if unsigned else {})
 
-    def client(self):
-        """A client that is not ours (pyarrow's), to look into the bucket."""
-        from pyarrow import fs
-
-        return fs.S3FileSystem(access_key=ACCESS, secret_key=SECRET, endpoint_override=self.endpoint, scheme="http", region="us-east-1",
-                               allow_bucket_creation=True, connect_timeout=5, request_timeout=10)
+    def client(self) -> "Client":
+        """A client that is not ours, to look into the bucket."""
+        return Client(self.address)
 
     def _command(self) -> list[str]:
         program, data = str(binary(self.name)), self.folder / "data"
@@ -93,14 +156,13 @@ class Server:
         end = time.monotonic() + START_SECONDS
         while True:
             try:
-                client = self.client()
-                client.create_dir(BUCKET)
-                # SeaweedFS refuses the first objects, until a volume has grown.
-                with client.open_output_stream(f"{BUCKET}/.started") as out:
-                    out.write(b"1")
-                client.delete_file(f"{BUCKET}/.started")
+                with contextlib.closing(self.client()) as client:
+                    client.ask("PUT", f"/{BUCKET}", wanted=(200, 409))
+                    # SeaweedFS refuses the first objects, until a volume has grown.
+                    client.put(".started", b"1")
+                    client.delete(".started")
                 return
-            except OSError as e:
+            except (OSError, http.client.HTTPException) as e:
                 log = (self.folder / "server.log").read_text(errors="replace")[-2000:]
                 if self.process.poll() is not None:
                     raise RuntimeError(f"{self.name} ended with {self.process.returncode}:\n{log}") from e
