@@ -3,7 +3,7 @@
 
 export CNE_CACHE := env("CNE_CACHE", home_directory() / ".cache/cne")
 export CARGO_TARGET_DIR := env("CARGO_TARGET_DIR", CNE_CACHE / "target")
-export PYTHONPATH := justfile_directory() / "tests/e2e"
+export PYTHONPATH := justfile_directory() / "tests/e2e:" + justfile_directory() / "tests/chaos"
 # Which build of the binaries `up`, `tpch-matrix` and `kill-one` run: debug or release.
 export CNE_PROFILE := env("CNE_PROFILE", "debug")
 python := CNE_CACHE / "venv/bin/python"
@@ -65,6 +65,11 @@ tpch-matrix *args: setup binaries driver
 # kill -9 one of two executors in the middle of TPC-H queries, `runs` times
 kill-one runs="20" *args: setup binaries driver
     {{python}} -m cne_e2e.kill_one {{runs}} --scale {{ if sf == "" { "0.1" } else { sf } }} {{args}}
+
+# a shuffle of 200 x 200 tasks and 1 GiB (SF=0.02 for less) on an S3 server: how many requests it makes
+shuffle-requests *args: setup binaries driver
+    @tools/setup versitygw
+    {{python}} -m cne_e2e.shuffle_requests --scale {{ if sf == "" { "1" } else { sf } }} {{args}}
 
 # plain Spark's answers to the semantics cases, made again
 golden: setup
