@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use arrow::array::RecordBatch;
 use arrow_flight::encode::FlightDataEncoderBuilder;
 use arrow_flight::error::FlightError;
 use arrow_flight::flight_service_server::FlightService;
@@ -26,6 +27,9 @@ use crate::client_types::{client_batch, client_schema};
 
 /// Reports what the executor is doing, as JSON.
 pub const HEALTH: &str = "comet.health";
+
+/// Header of a `DoGet`: the number of rows that the reader has got before, from whichever executor. They are left out.
+pub const SKIP_ROWS_HEADER: &str = "cne-skip-rows";
 
 /// The Flight service of an executor.
 #[derive(Clone)]
@@ -101,6 +105,29 @@ fn store_status(error: &StoreError, query_id: &str) -> Status {
     status(kind, code, &error.to_string(), query_id)
 }
 
+/// How many rows of the result the reader has already.
+fn rows_to_skip(metadata: &MetadataMap) -> Result<u64, Status> {
+    let Some(given) = metadata.get(SKIP_ROWS_HEADER) else {
+        return Ok(0);
+    };
+    given
+        .to_str()
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| {
+            let text = format!("the header {SKIP_ROWS_HEADER} is not a number of rows: {given:?}");
+            status(tonic::Code::InvalidArgument, codes::MALFORMED, &text, "")
+        })
+}
+
+/// What of `batch` lies behind the next `skip` rows.
+fn behind(batch: RecordBatch, skip: &mut u64) -> Option<RecordBatch> {
+    let rows = batch.num_rows() as u64;
+    let skipped = rows.min(*skip);
+    *skip -= skipped;
+    (skipped < rows).then(|| batch.slice(skipped as usize, (rows - skipped) as usize))
+}
+
 fn not_served(what: &str) -> Status {
     let text = format!(
         "{what} is not served by an executor (it serves DoGet and DoAction; queries go to the scheduler)"
@@ -124,6 +151,7 @@ impl FlightService for ResultService {
     type DoExchangeStream = BoxStream<'static, Result<FlightData, Status>>;
 
     async fn do_get(&self, request: Request<Ticket>) -> Result<Response<Self::DoGetStream>, Status> {
+        let mut skip = rows_to_skip(request.metadata())?;
         let ticket = self.ticket(&request.into_inner().ticket)?;
         let version = OutputVersion {
             generation: ticket.generation,
@@ -147,6 +175,14 @@ impl FlightService for ResultService {
         let schema = client_schema(&rows.schema()).map_err(|found| unsendable(&found))?;
         let sent = Arc::clone(&schema);
         let serving = self.totals.serve();
+        // An output that is read again has the same rows in the same order.
+        let rows = rows.filter_map(move |batch| {
+            let rest = match batch {
+                Ok(batch) => behind(batch, &mut skip).map(Ok),
+                Err(error) => Some(Err(error)),
+            };
+            futures::future::ready(rest)
+        });
         let rows = rows.map(move |batch| {
             // The stream is dropped at its end, or when the client is gone.
             let _ = &serving;

@@ -40,6 +40,12 @@ pub const DRIVER_SETTINGS: &[DriverSetting] = &[
         doc: "How long the driver keeps trying while the scheduler does not answer at all, before the query fails.",
     },
     DriverSetting {
+        key: "spark.comet.nativeExecutors.recoveryTimeout",
+        type_name: "a duration such as 2m",
+        default: "2m",
+        doc: "How long an accepted query waits for a scheduler that is started again, and a reader of its rows for an executor that serves them.",
+    },
+    DriverSetting {
         key: "spark.comet.nativeExecutors.result.rowsPerTask",
         type_name: "a positive number",
         default: "100000",

@@ -84,6 +84,28 @@ async fn rows_are_served_again_and_again() {
 }
 
 #[tokio::test]
+async fn a_reader_goes_on_behind_the_rows_that_it_has() {
+    let store = store();
+    let plan = result_stage("job", 1, memory(vec![batch(0, 9_000), batch(9_000, 12_000)]));
+    run(&engine(&store), "job", 1, 0, 0, plan).await.unwrap();
+    let client = client(&store).await;
+    for given in ["0", "1", "8999", "9000", "11999", "12000", "99999"] {
+        let mut client = FlightClient::new_from_inner(client.inner().clone());
+        client.add_header("cne-skip-rows", given).unwrap();
+        let ticket = Ticket {
+            ticket: sign(&ticket("job")),
+        };
+        let rest: Vec<_> = client.do_get(ticket).await.unwrap().try_collect().await.unwrap();
+        let from = given.parse::<i64>().unwrap().min(12_000);
+        assert_eq!(keys(&rest), keys(&[batch(from, 12_000)]), "behind {given}");
+    }
+    let mut client = FlightClient::new_from_inner(client.inner().clone());
+    client.add_header("cne-skip-rows", "-1").unwrap();
+    let refused = refusal(&mut client, sign(&ticket("job"))).await;
+    assert_eq!(refused, (tonic::Code::InvalidArgument, "CNE-1008".into()));
+}
+
+#[tokio::test]
 async fn a_result_without_rows_has_its_schema() {
     let store = store();
     run(

@@ -53,4 +53,8 @@ object Codes {
   val Unreachable = "CNE-5001"
   val ResultSchema = "CNE-5002"
   val ResultGone = "CNE-4004"
+  // Of the scheduler and the executors.
+  val UnknownQuery = "CNE-1014"
+  val Storage = "CNE-2007"
+  val ShuttingDown = "CNE-3006"
 }

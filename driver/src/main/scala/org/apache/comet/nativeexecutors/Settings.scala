@@ -64,6 +64,14 @@ object Settings {
     millis
   )
 
+  val RecoveryTimeout: Setting[Long] = Setting(
+    s"$prefix.recoveryTimeout",
+    "a duration such as 2m",
+    "2m",
+    "How long an accepted query waits for a scheduler that is started again, and a reader of its rows for an executor that serves them.",
+    millis
+  )
+
   val RowsPerTask: Setting[Long] = Setting(
     s"$prefix.result.rowsPerTask",
     "a positive number",
@@ -89,5 +97,6 @@ object Settings {
   )
 
   /** All of the above, in the order of the documentation. */
-  val all: Seq[Setting[_]] = Seq(Enabled, SchedulerUrl, Deadline, SchedulerTimeout, RowsPerTask, InlineRows, CaptureDir)
+  val all: Seq[Setting[_]] =
+    Seq(Enabled, SchedulerUrl, Deadline, SchedulerTimeout, RecoveryTimeout, RowsPerTask, InlineRows, CaptureDir)
 }

@@ -58,7 +58,8 @@ object Leases extends Logging {
     }
   }
 
-  private def renewed(url: String, endpoint: ResultEndpoint): ResultEndpoint = {
+  /** The endpoint with a new lease, and the executors that serve it now. */
+  private[pool] def renewed(url: String, endpoint: ResultEndpoint): ResultEndpoint = {
     val locations = endpoint.locations.map(new Location(_))
     val asked = endpoint.expires match {
       case Some(end) => new FlightEndpoint(new Ticket(endpoint.ticket), end, locations: _*)

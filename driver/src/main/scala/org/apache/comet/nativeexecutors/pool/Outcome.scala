@@ -5,6 +5,18 @@ import java.time.Instant
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /**
+ * The pool as one query sees it.
+ *
+ * @param url
+ *   the scheduler
+ * @param timeoutMillis
+ *   how long the scheduler may fail to answer at all before it has accepted the query
+ * @param recoveryMillis
+ *   how long the pool may be away afterwards: a scheduler that is started again, or no executor that serves rows
+ */
+final case class PoolAddress(url: String, timeoutMillis: Long, recoveryMillis: Long)
+
+/**
  * One partition of a result. Serialized into Spark's tasks.
  *
  * @param ticket

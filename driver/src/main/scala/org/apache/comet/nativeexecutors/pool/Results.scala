@@ -13,19 +13,18 @@ private case object WaitPartition extends Partition { override def index: Int = 
 /** A job with one task that submits a request and waits for the end of the query; up to `few` rows it reads too. */
 private final class WaitRDD(
     sc: SparkContext,
-    url: String,
+    pool: PoolAddress,
     queryId: String,
     request: Array[Byte],
-    patience: Long,
     output: Seq[Attribute],
     rowsRead: SQLMetric,
     few: Long
 ) extends RDD[Outcome](sc, Nil) {
   override protected def getPartitions: Array[Partition] = Array(WaitPartition)
   override def compute(split: Partition, context: TaskContext): Iterator[Outcome] =
-    Iterator.single(new Submission(url, queryId, request, patience).run(context) match {
+    Iterator.single(new Submission(pool, queryId, request).run(context) match {
       case Succeeded(endpoints, rows, tasks, executors) if rows >= 0 && rows <= few =>
-        val read = ResultRows(endpoints, output, split.index, context, rowsRead)
+        val read = ResultRows(pool, endpoints, output, split.index, context, rowsRead)
         Collected(read.map(_.copy()).toArray, tasks, executors)
       case other => other
     })
@@ -35,6 +34,7 @@ private object ResultRows {
 
   /** Rows of some result partitions, in order. A row is valid until the next one is asked for. */
   def apply(
+      pool: PoolAddress,
       endpoints: Seq[ResultEndpoint],
       output: Seq[Attribute],
       index: Int,
@@ -43,7 +43,7 @@ private object ResultRows {
   ): Iterator[UnsafeRow] = {
     val project = UnsafeProjection.create(output, output)
     project.initialize(index)
-    new ResultReader(endpoints, output, context).rows.map { row =>
+    new ResultReader(pool, endpoints, output, context).rows.map { row =>
       rowsRead += 1
       project(row)
     }
@@ -62,13 +62,16 @@ final case class ResultMetrics(rows: SQLMetric, tasks: SQLMetric, executors: SQL
  *
  * @param request
  *   called once
+ * @param rowsPerTask
+ *   joins neighbouring partitions up to about so many rows; `None` keeps each partition, where the user can see them
  */
 final class ResultRDD(
     sc: SparkContext,
     output: Seq[Attribute],
     rowsRead: SQLMetric,
+    pool: PoolAddress,
     @transient private val request: () => QueryRequest,
-    @transient private val options: ResultOptions,
+    @transient private val rowsPerTask: Option[Long],
     @transient private val metrics: ResultMetrics
 ) extends RDD[InternalRow](sc, Nil) {
 
@@ -87,7 +90,7 @@ final class ResultRDD(
     waited.getOrElse(run(few = -1)) match {
       case Succeeded(endpoints, rows, _, _) =>
         val partitions = grouped(endpoints, rows)
-        Leases.keep(this, options.url, partitions)
+        Leases.keep(this, pool.url, partitions)
         partitions.asInstanceOf[Array[Partition]]
       case Failed(failure) => throw Failures.exception(failure)
       case _: Collected    => throw new IllegalStateException("rows were read that nobody asked for")
@@ -96,7 +99,7 @@ final class ResultRDD(
   private def run(few: Long): Outcome = {
     val message = request()
     val (id, bytes) = (message.getQueryId, message.toByteArray)
-    val waiting = new WaitRDD(sparkContext, options.url, id, bytes, options.patienceMillis, output, rowsRead, few)
+    val waiting = new WaitRDD(sparkContext, pool, id, bytes, output, rowsRead, few)
     waiting.setName(s"waits for query $id on the pool")
     val outcome = sparkContext.runJob(waiting, (outcomes: Iterator[Outcome]) => outcomes.next()).head
     outcome match {
@@ -115,7 +118,7 @@ final class ResultRDD(
 
   // A task for every few rows would cost more than the rows.
   private def grouped(endpoints: Seq[ResultEndpoint], rows: Long): Array[ResultPartition] = {
-    val wanted = options.rowsPerTask match {
+    val wanted = rowsPerTask match {
       case Some(perTask) if rows >= 0 => math.max(1L, (rows + perTask - 1) / perTask)
       case _                          => endpoints.size.toLong
     }
@@ -128,13 +131,5 @@ final class ResultRDD(
   }
 
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
-    ResultRows(split.asInstanceOf[ResultPartition].endpoints, output, split.index, context, rowsRead)
+    ResultRows(pool, split.asInstanceOf[ResultPartition].endpoints, output, split.index, context, rowsRead)
 }
-
-/**
- * How results are fetched.
- *
- * @param rowsPerTask
- *   joins neighbouring partitions up to about so many rows; `None` keeps each partition, where the user can see them
- */
-final case class ResultOptions(url: String, patienceMillis: Long, rowsPerTask: Option[Long])

@@ -18,20 +18,21 @@ import org.apache.spark.sql.comet.nativeexecutors.SparkInternals
 
 /**
  * Submits one request and waits for its end, inside a Spark task: when the task is killed, the query is cancelled on the
- * pool.
- *
- * @param url
- *   the scheduler
- * @param patienceMillis
- *   how long it may fail to answer at all
+ * pool. A scheduler that has forgotten the query, because it was started again, gets the same request with what the one
+ * before it said: it finds what the query has committed.
  */
-final class Submission(url: String, queryId: String, request: Array[Byte], patienceMillis: Long) extends Logging {
+final class Submission(pool: PoolAddress, queryId: String, request: Array[Byte]) extends Logging {
   private val callSeconds = 30L
+  private val pauseMillis = 200L
+  private val submission = FlightDescriptor.command(request)
+
+  // The last QueryProgress.resume; nothing before the query was accepted.
+  private var resume: Option[String] = None
 
   /** The end of the query; does not throw for what the pool reports. */
   def run(context: TaskContext): Outcome = {
     val watch = TaskWatch.onKill(context)(cancel())
-    try wait(context, FlightDescriptor.command(request), silentSince = None)
+    try wait(context, submission, silentSince = None)
     finally watch.close()
   }
 
@@ -40,38 +41,61 @@ final class Submission(url: String, queryId: String, request: Array[Byte], patie
     SparkInternals.killIfInterrupted(context)
     poll(descriptor) match {
       case Right(info) if info.getFlightDescriptor.isPresent =>
+        resume = Some(progress(info.getFlightInfo).getResume)
         wait(context, info.getFlightDescriptor.get(), None)
       case Right(info)                              => succeeded(info.getFlightInfo)
       case Left(failure) if context.isInterrupted() =>
         SparkInternals.killIfInterrupted(context)
         Failed(failure)
-      case Left(failure) if failure.code == Codes.Unreachable && failure.retryable =>
+      case Left(failure) if schedulerAway(failure) =>
         val since = silentSince.getOrElse(System.nanoTime())
-        if (TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since) >= patienceMillis) Failed(failure)
+        val patience = if (resume.isDefined) pool.recoveryMillis else pool.timeoutMillis
+        if (TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since) >= patience) Failed(failure)
         else {
-          Thread.sleep(200)
-          // The id makes a second submission join the first.
-          wait(context, FlightDescriptor.command(request), Some(since))
+          Thread.sleep(pauseMillis)
+          // The id makes a second submission join the first, where that is known.
+          wait(context, submission, Some(since))
         }
       case Left(failure) => Failed(failure)
     }
   }
 
+  private def schedulerAway(failure: Failure): Boolean = failure.code match {
+    case Codes.Unreachable  => failure.retryable
+    case Codes.ShuttingDown => true
+    // It was accepted, by a scheduler before this one.
+    case Codes.UnknownQuery => resume.isDefined
+    case _                  => false
+  }
+
   private def poll(descriptor: FlightDescriptor): Either[Failure, PollInfo] =
-    try Right(Clients.get(url).pollInfo(descriptor, CallOptions.timeout(callSeconds, TimeUnit.SECONDS)))
-    catch { case e: FlightRuntimeException => Left(Failures.of(e, url)) }
+    try {
+      val timeout = CallOptions.timeout(callSeconds, TimeUnit.SECONDS)
+      val told = resume.filter(_ => descriptor eq submission).map { text =>
+        val headers = new FlightCallHeaders()
+        headers.insert("cne-resume", text)
+        new HeaderCallOption(headers)
+      }
+      Right(Clients.get(pool.url).pollInfo(descriptor, timeout +: told.toSeq: _*))
+    } catch { case e: FlightRuntimeException => Left(Failures.of(e, pool.url)) }
+
+  private def progress(info: FlightInfo): QueryProgress =
+    QueryProgress.parseFrom(Option(info.getAppMetadata).getOrElse(Array.emptyByteArray))
 
   private def succeeded(info: FlightInfo): Outcome = {
-    val progress = QueryProgress.parseFrom(Option(info.getAppMetadata).getOrElse(Array.emptyByteArray))
+    val end = progress(info)
     val endpoints = info.getEndpoints.asScala.toSeq.map(Submission.endpoint)
-    Succeeded(endpoints, progress.getResultRows, progress.getTasksTotal.toLong, progress.getExecutors.toLong)
+    Succeeded(endpoints, end.getResultRows, end.getTasksTotal.toLong, end.getExecutors.toLong)
   }
 
   private def cancel(): Unit =
     try {
       val descriptor = FlightDescriptor.path("query", queryId)
       val info = new FlightInfo(new Schema(Collections.emptyList()), descriptor, Collections.emptyList(), -1L, -1L)
-      Clients.get(url).cancelFlightInfo(new CancelFlightInfoRequest(info), CallOptions.timeout(5, TimeUnit.SECONDS))
+      Clients.get(pool.url).cancelFlightInfo(
+        new CancelFlightInfoRequest(info),
+        CallOptions.timeout(5, TimeUnit.SECONDS)
+      )
     } catch {
       // The scheduler ends the query itself when nobody asks for it any more.
       case NonFatal(e) => logWarning(s"query $queryId could not be cancelled: ${e.getMessage}")

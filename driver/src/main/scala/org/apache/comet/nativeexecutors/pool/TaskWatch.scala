@@ -1,6 +1,6 @@
 package org.apache.comet.nativeexecutors.pool
 
-import java.util.concurrent.{ConcurrentHashMap, Executors, TimeUnit}
+import java.util.concurrent.{ConcurrentHashMap, ScheduledThreadPoolExecutor, ThreadFactory, TimeUnit}
 
 import scala.util.control.NonFatal
 
@@ -16,10 +16,18 @@ object TaskWatch extends Logging {
   private final class Watch(val context: TaskContext, val onKill: () => Unit)
   private val watches = ConcurrentHashMap.newKeySet[Watch]()
 
-  private lazy val timer = Executors.newSingleThreadScheduledExecutor { (task: Runnable) =>
-    val thread = new Thread(task, "comet-native-executors-task-watch")
-    thread.setDaemon(true)
-    thread
+  private lazy val timer = {
+    val one = new ScheduledThreadPoolExecutor(
+      1,
+      { (task: Runnable) =>
+        val thread = new Thread(task, "comet-native-executors-task-watch")
+        thread.setDaemon(true)
+        thread
+      }: ThreadFactory
+    )
+    // There is a timeout for every batch of a result.
+    one.setRemoveOnCancelPolicy(true)
+    one
   }
   private lazy val started =
     timer.scheduleWithFixedDelay(() => check(), everyMillis, everyMillis, TimeUnit.MILLISECONDS)
@@ -33,6 +41,16 @@ object TaskWatch extends Logging {
     val watch = new Watch(context, () => onKill)
     watches.add(watch)
     () => if (context.isInterrupted()) timer.execute(() => run(watch)) else watches.remove(watch)
+  }
+
+  /** Runs `action`, and `onStall` on another thread when it has not ended within the time. */
+  def within[T](millis: Long)(onStall: => Unit)(action: => T): T = {
+    val stalled: Runnable = () =>
+      try onStall
+      catch { case NonFatal(e) => logWarning("could not stop what has stalled", e) }
+    val timeout = timer.schedule(stalled, millis, TimeUnit.MILLISECONDS)
+    try action
+    finally timeout.cancel(false)
   }
 
   private def check(): Unit = watches.forEach(watch => if (watch.context.isInterrupted()) run(watch))

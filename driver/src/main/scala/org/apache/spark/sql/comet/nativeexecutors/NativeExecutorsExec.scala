@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.comet.nativeexecutors.{Capture, Settings}
 import org.apache.comet.nativeexecutors.plan.{Request, Resolved}
-import org.apache.comet.nativeexecutors.pool.{ResultMetrics, ResultOptions, ResultRDD}
+import org.apache.comet.nativeexecutors.pool.{PoolAddress, ResultMetrics, ResultRDD}
 import org.apache.comet.nativeexecutors.protocol.QueryRequest
 import org.apache.comet.serde.ExprOuterClass.Expr
 import org.apache.comet.serde.QueryPlanSerde
@@ -61,7 +61,8 @@ final case class NativeExecutorsExec(output: Seq[Attribute], scalars: Seq[Scalar
   }
 
   private def rows(rowsPerTask: Option[Long]): ResultRDD = {
-    val options = ResultOptions(Settings.SchedulerUrl.of(conf), Settings.SchedulerTimeout.of(conf), rowsPerTask)
+    val pool =
+      PoolAddress(Settings.SchedulerUrl.of(conf), Settings.SchedulerTimeout.of(conf), Settings.RecoveryTimeout.of(conf))
     val executionId = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     def publish(): Unit = SQLMetrics.postDriverMetricUpdates(
       sparkContext,
@@ -72,7 +73,7 @@ final case class NativeExecutorsExec(output: Seq[Attribute], scalars: Seq[Scalar
       ResultMetrics(longMetric("numOutputRows"), longMetric("numTasks"), longMetric("numExecutors"), () => publish())
     // Built here, where the session is active, and not when somebody asks for the partitions.
     val message = request()
-    val rdd = new ResultRDD(sparkContext, output, counted.rows, () => message, options, counted)
+    val rdd = new ResultRDD(sparkContext, output, counted.rows, pool, () => message, rowsPerTask, counted)
     rdd.setName(nodeName)
   }
 
