@@ -66,6 +66,11 @@ tpch-matrix *args: setup binaries driver
 kill-one runs="20" *args: setup binaries driver
     {{python}} -m cne_e2e.kill_one {{runs}} --scale {{ if sf == "" { "0.1" } else { sf } }} {{args}}
 
+# faults in the middle of `runs` queries, on an S3 server: `just chaos 500 1` (see tests/chaos/README.md)
+chaos runs="20" seed="1" *args: setup binaries driver
+    @tools/setup versitygw
+    {{python}} -m cne_chaos {{runs}} {{seed}} {{args}}
+
 # a shuffle of 200 x 200 tasks and 1 GiB (SF=0.02 for less) on an S3 server: how many requests it makes
 shuffle-requests *args: setup binaries driver
     @tools/setup versitygw

@@ -1,6 +1,6 @@
 """Plain Spark's answers, made in a process of its own (no Comet jar in it) and cached by everything that decides them.
 
-    python -m cne_e2e.golden tpch <scale factor> [--ansi true|false] [--fresh]     # prints seconds per query as JSON
+    python -m cne_e2e.golden tpch|chaos <scale factor> [--ansi true|false] [--fresh]     # prints seconds per query as JSON
 """
 import argparse
 import hashlib
@@ -69,13 +69,17 @@ def store(file: Path, value: Answer) -> None:
     part.rename(file)
 
 
-def tpch_answers(scale: str, ansi: str = "true", fresh: bool = False) -> tuple[dict[str, Answer], dict[str, float]]:
-    """Plain Spark's 22 answers, and the seconds each took when it was run now (`fresh`, or nothing was cached)."""
-    texts = queries.tpch()
+# Queries over the TPC-H tables.
+SUITES = {"tpch": queries.tpch, "chaos": queries.chaos}
+
+
+def tpch_answers(scale: str, ansi: str = "true", fresh: bool = False, suite: str = "tpch") -> tuple[dict[str, Answer], dict[str, float]]:
+    """Plain Spark's answers to a suite, and the seconds each took when it was run now (`fresh`, or nothing was cached)."""
+    texts = SUITES[suite]()
     files = {name: path_of(scale, ansi, text) for name, text in texts.items()}
     seconds = {}
     if fresh or not all(f.exists() for f in files.values()):
-        command = [sys.executable, "-m", "cne_e2e.golden", "tpch", scale, "--ansi", ansi] + (["--fresh"] if fresh else [])
+        command = [sys.executable, "-m", "cne_e2e.golden", suite, scale, "--ansi", ansi] + (["--fresh"] if fresh else [])
         out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=paths.ROOT / "tests" / "e2e")
         seconds = json.loads(out.stdout.splitlines()[-1])
     return {name: load(file) for name, file in files.items()}, seconds
@@ -84,7 +88,7 @@ def tpch_answers(scale: str, ansi: str = "true", fresh: bool = False) -> tuple[d
 def main() -> None:
     """Makes the TPC-H answers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("suite", choices=["tpch"])
+    parser.add_argument("suite", choices=SUITES)
     parser.add_argument("scale")
     parser.add_argument("--ansi", default="true", choices=["true", "false"])
     parser.add_argument("--fresh", action="store_true", help="run also what is cached")
@@ -94,7 +98,7 @@ def main() -> None:
         raise SystemExit(f"golden answers are Spark {paths.SPARK_VERSION}'s, this is {spark.version}")
     session.tpch_views(spark, args.scale)
     seconds = {}
-    for name, text in queries.tpch().items():
+    for name, text in SUITES[args.suite]().items():
         file = path_of(args.scale, args.ansi, text)
         if args.fresh or not file.exists():
             start = time.monotonic()

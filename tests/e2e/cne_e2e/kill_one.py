@@ -11,11 +11,11 @@ import argparse
 import math
 import random
 import sys
-import threading
 import time
 from dataclasses import dataclass
 
-from . import golden, pool, session, tpch
+from . import golden, pool, session
+from .running import Running, in_the_middle
 
 # A query that has not ended by then will not.
 HUNG_SECONDS = 180
@@ -36,45 +36,6 @@ def summary(runs: list[Run], wanted: int) -> tuple[str, int]:
     hung = sum(r.outcome == "hung" for r in runs)
     line = f"kill-one: runs {len(runs)}, killed mid-query {killed}, right {right}, wrong {len(runs) - right - hung}, hung {hung}"
     return line, 0 if len(runs) == killed == right == wanted else 1
-
-
-class Running(threading.Thread):
-    """One query in a thread of its own, so that the main thread can kill executors meanwhile."""
-
-    def __init__(self, p: pool.Pool, spark, name, want):
-        super().__init__(daemon=True)
-        self.pool, self.spark, self.query, self.want = p, spark, name, want
-        self.earlier = {q["query_id"] for q in p.query_list()}
-        self.result: tpch.Result | None = None
-        # By pool query, the most tasks that were seen done.
-        self.done: dict[str, int] = {}
-
-    def run(self) -> None:
-        self.result = tpch.check(self.spark, self.query, self.want)
-
-    def on_pool(self) -> dict[str, dict]:
-        """What the scheduler says of the pool's queries for this one: itself and its subqueries, by id."""
-        found = {q["query_id"]: q for q in self.pool.query_list() if q["query_id"] not in self.earlier}
-        for i, q in found.items():
-            self.done[i] = max(self.done.get(i, 0), q["tasks_done"])
-        return found
-
-    def reach(self, tasks: float, seconds: float) -> bool:
-        """Waits until so many tasks are done, then so long or until the next one is; says whether tasks of the query run then."""
-        since = reached = None
-        while self.is_alive():
-            now, done = self.on_pool(), sum(self.done.values())
-            if since is None and done >= tasks:
-                since, reached = time.monotonic(), done
-            if since is not None and (done > reached or time.monotonic() - since >= seconds) and in_the_middle(now):
-                return True
-            time.sleep(0.002)
-        return False
-
-
-def in_the_middle(queries: dict[str, dict]) -> set[str]:
-    """Ids of those that have tasks at executors."""
-    return {i for i, q in queries.items() if q["state"] == "running" and q["tasks_running"] > 0}
 
 
 def kill_in(p: pool.Pool, query: Running, victim: str) -> bool:

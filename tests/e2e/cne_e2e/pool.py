@@ -102,11 +102,12 @@ class Pool:
             "CNE_SCHEDULER_FLIGHT_ADDRESS": self.flight, "CNE_SCHEDULER_EXECUTOR_ADDRESS": self.internal,
             "CNE_TICKET_KEY": self.ticket_key, "CNE_FILE_ROOTS": ",".join(self.roots)} | self.scheduler_env)
 
-    def start_executor(self, name: str) -> None:
-        """Starts one executor with a fresh work directory; all executors share one storage."""
-        work = self.state / f"{name}-work"
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
+    def start_executor(self, name: str, work: Path | None = None) -> None:
+        """Starts one executor with a fresh work directory, or in `work`; all executors share one storage."""
+        if work is None:
+            work = self.state / f"{name}-work"
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir(parents=True)
         storage = self.storage_url
         if not storage:
             directory = self.state / "storage"

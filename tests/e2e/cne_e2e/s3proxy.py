@@ -34,8 +34,9 @@ class Request:
     # Bytes of the bodies, as far as they went through.
     sent: int = 0
     received: int = 0
-    # The server's answer; 0 while there is none.
+    # The server's answer, and when it came; 0 while there is none.
     status: int = 0
+    answered: float = 0
     # What was done to it.
     fault: str = ""
 
@@ -55,6 +56,8 @@ class Fault:
     seconds: float = 0
     hook: Callable[[Request], bool | None] | None = None
     seen: int = 0
+    # Requests that were chosen: those that fire, and those that are still on their way.
+    taken: int = 0
     fired: list[Request] = field(default_factory=list)
 
     def take(self, request: Request) -> bool:
@@ -62,7 +65,10 @@ class Fault:
         if not self.matches(request):
             return False
         self.seen += 1
-        return self.seen > self.skip and len(self.fired) < self.times
+        if self.seen <= self.skip or self.taken == self.times:
+            return False
+        self.taken += 1
+        return True
 
 
 def kind_of(verb: str, target: str) -> tuple[str, str]:
@@ -96,7 +102,7 @@ class Proxy:
         self.faults: list[Fault] = []
         self.addresses: dict[str, str] = {}
         self._servers: list[asyncio.Server] = []
-        self._lock = threading.Lock()
+        self._lock, self._listening = threading.Lock(), threading.Lock()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="s3proxy", daemon=True)
 
@@ -120,7 +126,8 @@ class Proxy:
 
     def address(self, client: str) -> str:
         """host:port for this client, always the same."""
-        with self._lock:
+        # Not the lock that the loop takes too: it has to run meanwhile.
+        with self._listening:
             if client not in self.addresses:
                 made = asyncio.run_coroutine_threadsafe(self._listen(client), self._loop)
                 self.addresses[client] = made.result(10)
@@ -221,6 +228,7 @@ class Proxy:
                 writer.write(answer)
                 await _body(reader, out, headers, request, "sent")
                 asks = False
+        request.answered = time.time()
         answered = _headers(lines)
         if verb == "HEAD" or request.status in (204, 304):
             answered = {"connection": answered.get("connection", "")}
@@ -239,6 +247,9 @@ class Proxy:
             self._fire(fault, request)
             out.close()
             return None
+        elif how in ("lost", "truncated"):
+            # Not with this answer: the next request takes its place.
+            fault.taken -= 1
         writer.write(answer)
         await _body(upstream, writer, answered, request, "received")
         # A client that was refused before its body sends none, or does: only a new connection is certain.

@@ -20,15 +20,17 @@ class Result:
     seconds: float
     # None when equal.
     difference: str | None
+    # Whether it gave no rows at all: the difference is the error's text then.
+    failed: bool = False
 
 
-def check(spark, name: str, want: Answer) -> Result:
-    """Runs one query and compares; an error of the engine is a difference too."""
+def check(spark, name: str, want: Answer, text: str | None = None) -> Result:
+    """Runs one query and compares; an error of the engine is a difference too. `text` of a query that is not TPC-H's."""
     start = time.monotonic()
     try:
-        got = session.answer(spark.sql(queries.tpch()[name]))
+        got = session.answer(spark.sql(text or queries.tpch()[name]))
     except Exception as e:  # the client's errors have no common class: whatever it is, the query has no right answer
-        return Result(name, 0, time.monotonic() - start, f"{type(e).__name__}: {first_lines(e)}")
+        return Result(name, 0, time.monotonic() - start, f"{type(e).__name__}: {first_lines(e)}", failed=True)
     seconds = time.monotonic() - start
     return Result(name, len(got.rows), seconds, difference(want, got))
 

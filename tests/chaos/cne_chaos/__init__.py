@@ -1,0 +1,1 @@
+"""Faults on purpose, and what the pool makes of them: see ../README.md."""

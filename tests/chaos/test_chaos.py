@@ -1,0 +1,76 @@
+"""The harness itself: what its last line counts, what it takes for a rerun, and a slice of it with real processes."""
+import re
+import subprocess
+import sys
+
+import pytest
+from cne_chaos import kinds, ledger, report
+from cne_chaos.__main__ import plan
+from cne_chaos.kinds import Run
+from cne_e2e.s3proxy import Request
+
+
+def runs(*outcomes, fired: bool = True, reruns: int = 0):
+    return [Run(i, "kill write", "q1", fired=fired, outcome=o, reruns=reruns) for i, o in enumerate(outcomes)]
+
+
+RIGHT = ["right"] * 19
+
+
+@pytest.mark.parametrize("found, line, code", [
+    (runs(*RIGHT, "failed-typed"), "runs 20, right 19, fired 20, wrong 0, hung 0, failed-typed 1, tasks rerun after commit 0", 0),
+    (runs(*RIGHT[1:], "failed-typed", "failed-typed"), "runs 20, right 18, fired 20, wrong 0, hung 0, failed-typed 2, tasks rerun after commit 0", 1),
+    (runs(*RIGHT, "row 3 is not Spark's"), "runs 20, right 19, fired 20, wrong 1, hung 0, failed-typed 0, tasks rerun after commit 0", 1),
+    (runs(*RIGHT, "hung"), "runs 20, right 19, fired 20, wrong 0, hung 1, failed-typed 0, tasks rerun after commit 0", 1),
+    (runs(*RIGHT) + runs("right", reruns=1), "runs 20, right 20, fired 20, wrong 0, hung 0, failed-typed 0, tasks rerun after commit 1", 1),
+    (runs(*RIGHT[:-2]) + runs(*RIGHT[:3], fired=False), "runs 20, right 20, fired 17, wrong 0, hung 0, failed-typed 0, tasks rerun after commit 0", 1),
+    (runs(*RIGHT), "runs 19, right 19, fired 19, wrong 0, hung 0, failed-typed 0, tasks rerun after commit 0", 1),
+])
+def test_summary(found, line, code):
+    assert report.summary(found, 20) == (line, code)
+
+
+def put(name: str, at: float, status: int = 200) -> Request:
+    return Request("executor-1", "PUT", "PUT commit", f"test/pool/3/job/1/{name}", at - 1, status=status, answered=at)
+
+
+def test_rerun_is_a_start_after_the_commit():
+    log = ['2026-11-30T12:00:00.000000Z  INFO cne_executor::engine: task started job="job" stage=1 partition=0 attempt=0',
+           '2026-11-30T12:00:09.000000Z  INFO cne_executor::engine: task started job="job" stage=1 partition=0 attempt=1',
+           '2026-11-30T12:00:09.000000Z  INFO cne_executor::engine: task started job="job" stage=2 partition=0 attempt=1',
+           '2026-11-30T12:00:09.500000Z  INFO cne_executor::engine: task found job="job" stage=1 partition=0 attempt=2', "a line"]
+    starts = ledger.starts(log)
+    second = starts[1]
+    assert [s.output for s in starts] == [("job", "1", "0"), ("job", "1", "0"), ("job", "2", "0")]
+    # Refused ones are no commits, and the first one that was accepted counts.
+    requests = [put("0/commit", second.time - 8, 503), put("0/commit", second.time - 2), put("0/commit", second.time + 5, 412)]
+    assert ledger.reruns(ledger.commits(requests), starts) == [second]
+    assert ledger.reruns(ledger.commits(requests[:1]), starts) == []
+
+
+def test_logs_in_json_and_logs_without_starts():
+    line = ('{"timestamp":"2026-11-30T12:00:00Z","level":"INFO","fields":{"message":"task started","namespace":"q","stage":1,"partition":7},'
+            '"target":"cne_executor::engine"}')
+    assert [s.output for s in ledger.starts([line, "{broken task"])] == [("q", "1", "7")]
+    done = '2026-11-30T12:00:09.000000Z  INFO cne_executor::engine: task done job="j" stage=4 partition=0 attempt=0 rows=1 ms=1500 won=true'
+    begun, ended = ledger.starts([done])[0], ledger.events([done])[0][1]["time"]
+    assert ended - begun.time == pytest.approx(1.5)
+
+
+def test_every_kind_has_its_share():
+    import random
+
+    planned = plan(500, random.Random(1), kinds.NAMES, ["q1", "shuffle"])
+    assert len(planned) == 500
+    assert min(sum(r.kind == k for r in planned) for k in kinds.NAMES) >= 500 // len(kinds.NAMES) >= 20
+
+
+def test_slice():
+    """Twenty faults on real processes. How many fire depends on the machine; that none gives a wrong answer or hangs does not."""
+    done = subprocess.run([sys.executable, "-m", "cne_chaos", "20", "7", "--queries", "q3,q9,shuffle"], stdout=subprocess.PIPE, text=True)
+    print(done.stdout)
+    found = re.fullmatch(r"runs 20, right (\d+), fired (\d+), wrong 0, hung 0, failed-typed (\d+), tasks rerun after commit (\d+)",
+                         done.stdout.splitlines()[-1])
+    assert found, done.stdout
+    right, fired, _, _ = map(int, found.groups())
+    assert right >= 17 and fired >= 15, done.stdout
