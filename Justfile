@@ -76,6 +76,15 @@ shuffle-requests *args: setup binaries driver
     @tools/setup versitygw
     {{python}} -m cne_e2e.shuffle_requests --scale {{ if sf == "" { "1" } else { sf } }} {{args}}
 
+# from no executor to some and back under TPC-H, by the answers of the scheduler's external scaler; last line `scale 0->N->0: ok, ...`
+autoscale-demo *args: setup binaries driver
+    {{python}} -m cne_e2e.autoscale --scale {{ if sf == "" { "0.1" } else { sf } }} {{args}}
+
+# how fast an executor starts and how small it is at rest: release binaries, best of 3 rounds of 100 starts
+coldstart *args: setup
+    CNE_PROFILE=release tools/build-binaries
+    CNE_PROFILE=release {{python}} -m cne_e2e.coldstart {{args}}
+
 # plain Spark's answers to the semantics cases, made again
 golden: setup
     {{python}} -m cne_e2e.semantics golden

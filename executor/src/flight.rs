@@ -1,6 +1,7 @@
 //! Serves committed results: `DoGet` by signed ticket, and a few actions.
 
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow::array::RecordBatch;
@@ -14,11 +15,13 @@ use arrow_flight::{
 use cne_proto::v1::ErrorDetail;
 use cne_storage::{MapOutputId, OutputVersion, ShuffleStore, StoreError};
 use cne_task::codes::{self, Code};
+use cne_task::reports::ResultPartition;
 use cne_task::ticket::{TicketError, TicketKeys};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use prost::Message;
 use serde_json::json;
+use tokio::sync::mpsc;
 use tonic::metadata::{BinaryMetadataValue, MetadataMap};
 use tonic::{Request, Response, Status, Streaming};
 
@@ -40,10 +43,11 @@ pub struct ResultService {
     executor_id: String,
     task_slots: usize,
     totals: Arc<Totals>,
+    reads: mpsc::UnboundedSender<ResultPartition>,
 }
 
 impl ResultService {
-    /// Serves what is in `store` to holders of tickets that `keys` have signed for `pool_name`.
+    /// Serves what is in `store` to holders of tickets that `keys` have signed for `pool_name`; gives what was read to its end to `reads`.
     pub fn new(
         store: ShuffleStore,
         keys: Arc<TicketKeys>,
@@ -51,6 +55,7 @@ impl ResultService {
         executor_id: String,
         task_slots: usize,
         totals: Arc<Totals>,
+        reads: mpsc::UnboundedSender<ResultPartition>,
     ) -> Self {
         Self {
             store,
@@ -59,6 +64,7 @@ impl ResultService {
             executor_id,
             task_slots,
             totals,
+            reads,
         }
     }
 
@@ -153,6 +159,10 @@ impl FlightService for ResultService {
     async fn do_get(&self, request: Request<Ticket>) -> Result<Response<Self::DoGetStream>, Status> {
         let mut skip = rows_to_skip(request.metadata())?;
         let ticket = self.ticket(&request.into_inner().ticket)?;
+        let read = ResultPartition {
+            namespace: ticket.namespace.clone(),
+            partition: ticket.partition,
+        };
         let version = OutputVersion {
             generation: ticket.generation,
             attempt: ticket.attempt,
@@ -208,6 +218,13 @@ impl FlightService for ResultService {
             });
             batch.map_err(|status| FlightError::Tonic(Box::new(status)))
         });
+        let reads = self.reads.clone();
+        // Polled after the last batch, by a reader that is still there.
+        let rows = rows.chain(futures::stream::poll_fn(move |_| {
+            // Nobody takes it when the process ends.
+            let _ = reads.send(read.clone());
+            Poll::Ready(None)
+        }));
         let data = FlightDataEncoderBuilder::new().with_schema(schema).build(rows);
         let data = data.map_err(|error| match error {
             FlightError::Tonic(status) => *status,

@@ -7,6 +7,7 @@
 
 mod client_types;
 mod distribute;
+mod drain;
 pub mod engine;
 mod failure;
 pub mod flight;

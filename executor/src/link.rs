@@ -11,7 +11,10 @@ use ballista_core::serde::protobuf::{
     ExecutorRegistration, ExecutorStatus, ExecutorStoppedParams, HeartBeatParams, TaskStatus,
     UpdateTaskStatusParams,
 };
+use cne_startup::{Pulse, Status as ProcessStatus};
 use cne_task::GRPC_MESSAGE_BYTES;
+use cne_task::reports::reports_client::ReportsClient;
+use cne_task::reports::{ResultPartition, ResultsReadRequest};
 use tokio::sync::mpsc;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
@@ -21,6 +24,9 @@ use crate::service::TaskService;
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// Longest wait for one answer.
 const ANSWER: Duration = Duration::from_secs(10);
+/// Longest turn of a loop of a healthy process.
+const STUCK: Duration = Duration::from_secs(60);
+const DRAINING: &str = "draining";
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Ends of tasks sent at once.
@@ -32,8 +38,10 @@ const REFUSALS: u32 = 5;
 #[derive(Clone)]
 pub(crate) struct Link {
     scheduler: SchedulerGrpcClient<Channel>,
+    reports: ReportsClient<Channel>,
     registration: Arc<ExecutorRegistration>,
     draining: Arc<AtomicBool>,
+    status: ProcessStatus,
 }
 
 impl Link {
@@ -44,18 +52,23 @@ impl Link {
     pub(crate) fn new(
         address: String,
         registration: ExecutorRegistration,
+        status: ProcessStatus,
     ) -> Result<Self, tonic::transport::Error> {
         let endpoint = Endpoint::from_shared(address)?
             .connect_timeout(ANSWER)
             .timeout(ANSWER)
             .tcp_nodelay(true);
-        let scheduler = SchedulerGrpcClient::new(endpoint.connect_lazy())
+        let channel = endpoint.connect_lazy();
+        let reports = ReportsClient::new(channel.clone());
+        let scheduler = SchedulerGrpcClient::new(channel)
             .max_decoding_message_size(GRPC_MESSAGE_BYTES)
             .max_encoding_message_size(GRPC_MESSAGE_BYTES);
         Ok(Self {
             scheduler,
+            reports,
             registration: Arc::new(registration),
             draining: Arc::default(),
+            status,
         })
     }
 
@@ -77,12 +90,21 @@ impl Link {
             .map(drop)
     }
 
-    /// Registers and keeps the registration alive, for ever.
+    /// Registers and keeps the registration alive, for ever. The process is ready as long as the last answer of the scheduler was good.
     pub(crate) async fn heartbeats(self) {
+        let pulse = self.status.watch_loop("heartbeats", STUCK);
         let mut heard = None;
         loop {
+            pulse.beat();
             let answer = self.beat().await;
             let ok = answer.is_ok();
+            match &answer {
+                _ if self.draining.load(Ordering::Acquire) => self.status.set_unready(DRAINING),
+                Ok(()) => self.status.set_ready(),
+                Err(_) => self
+                    .status
+                    .set_unready("not registered: the scheduler does not answer"),
+            }
             // Changes only.
             if heard != Some(ok) {
                 match answer {
@@ -100,24 +122,33 @@ impl Link {
     /// Reports the ends of tasks, each until the scheduler has confirmed it. The scheduler ignores what it has heard before.
     pub(crate) async fn report(self, mut ends: mpsc::UnboundedReceiver<TaskStatus>, service: TaskService) {
         let mut batch = vec![];
-        while ends.recv_many(&mut batch, BATCH).await > 0 {
+        let pulse = self.status.watch_loop("reports", STUCK);
+        loop {
+            let received = tokio::time::timeout(HEARTBEAT, ends.recv_many(&mut batch, BATCH)).await;
+            pulse.beat();
+            match received {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(_) => continue,
+            }
             let count = batch.len();
             let params = UpdateTaskStatusParams {
                 executor_id: self.registration.id.clone(),
                 task_status: std::mem::take(&mut batch),
             };
-            self.send(params).await;
+            self.send(params, &pulse).await;
             service.confirmed(count);
         }
     }
 
-    async fn send(&self, params: UpdateTaskStatusParams) {
+    async fn send(&self, params: UpdateTaskStatusParams, pulse: &Pulse) {
         let (mut pause, mut refusals) = (FIRST_PAUSE, 0);
         while let Err(error) = self.scheduler.clone().update_task_status(params.clone()).await {
             let away = matches!(
                 error.code(),
                 Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown
             );
+            pulse.beat();
             refusals += u32::from(!away);
             if refusals == REFUSALS {
                 tracing::error!(%error, ends = params.task_status.len(), "the scheduler refuses the ends of tasks");
@@ -128,9 +159,27 @@ impl Link {
         }
     }
 
+    /// Reports which results were read to their end. Only the wanted number of executors depends on it: what cannot be told is given up
+    /// after some attempts.
+    pub(crate) async fn report_reads(self, mut reads: mpsc::UnboundedReceiver<ResultPartition>) {
+        let mut partitions = vec![];
+        while reads.recv_many(&mut partitions, BATCH).await > 0 {
+            let request = ResultsReadRequest {
+                partitions: std::mem::take(&mut partitions),
+            };
+            for _ in 0..REFUSALS {
+                if self.reports.clone().results_read(request.clone()).await.is_ok() {
+                    break;
+                }
+                tokio::time::sleep(LONGEST_PAUSE).await;
+            }
+        }
+    }
+
     /// Asks for no further tasks; the next heartbeats repeat it.
     pub(crate) async fn announce_drain(&self) {
         self.draining.store(true, Ordering::Release);
+        self.status.set_unready(DRAINING);
         if let Err(error) = self.beat().await {
             tracing::warn!(%error, "the scheduler was not told of the drain");
         }

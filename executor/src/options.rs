@@ -1,5 +1,6 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use cne_settings::{ExecutorSettings, ShuffleCompression};
 use cne_storage::Compression;
@@ -16,6 +17,10 @@ pub struct Options {
     pub grpc_host: IpAddr,
     /// Port of the task service.
     pub grpc_port: u16,
+    /// Address for probes and monitoring; port 0 takes a free one.
+    pub http_host: String,
+    /// Port for probes and monitoring.
+    pub http_port: u16,
     /// Name or address under which the others reach this executor; `None`: the address that the scheduler sees.
     pub host: Option<String>,
     /// The scheduler's address for executors.
@@ -38,6 +43,8 @@ pub struct Options {
     pub memory_bytes: usize,
     /// Most bytes spilled, all tasks together.
     pub spill_quota: u64,
+    /// How long a drain may take.
+    pub drain_grace: Duration,
     /// Compression of the outputs.
     pub compression: Compression,
 }
@@ -77,6 +84,8 @@ impl Options {
                 .parse()
                 .map_err(|_| OptionsError::Address(settings.grpc_address.to_string()))?,
             grpc_port: settings.grpc_address.port,
+            http_host: settings.http_address.host.clone(),
+            http_port: settings.http_address.port,
             host: advertised(settings),
             scheduler_host: settings.scheduler_address.host.clone(),
             scheduler_port: settings.scheduler_address.port,
@@ -88,6 +97,7 @@ impl Options {
             task_slots: settings.task_slots.map_or(cores, usize::from),
             memory_bytes: settings.memory_bytes.to_usize(),
             spill_quota: settings.spill_quota.0,
+            drain_grace: settings.drain_grace,
             compression: match settings.shuffle_compression {
                 ShuffleCompression::None => Compression::None,
                 ShuffleCompression::Lz4 => Compression::Lz4,

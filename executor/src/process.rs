@@ -11,30 +11,26 @@ use ballista_core::serde::protobuf::executor_resource::Resource;
 use ballista_core::serde::protobuf::{
     ExecutorOperatingSystemSpecification, ExecutorRegistration, ExecutorResource, ExecutorSpecification,
 };
+use cne_startup::{Status, grpc_health, serve_http};
 use cne_storage::{ShuffleStore, StoreError, WriterOptions, open_store};
 use cne_task::GRPC_MESSAGE_BYTES;
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
+use crate::drain::{self, Flush, Times};
 use crate::engine::Engine;
 use crate::flight::ResultService;
 use crate::link::Link;
 use crate::service::{Parts, TaskService};
 use crate::{Options, Totals, runtime};
 
-/// Longest drain. What still runs then is run again elsewhere.
-const DRAIN: Duration = Duration::from_secs(110);
-/// Tasks that the scheduler sent before it heard of the drain arrive within this time.
-const SETTLE: Duration = Duration::from_millis(200);
 /// What tasks of a job share is kept for so long after the last of them has ended.
 const INPUTS_IDLE: Duration = Duration::from_secs(60);
 /// And a job's blocks, which are small and would have to be sent again.
 const JOB_IDLE: Duration = Duration::from_secs(1800);
-/// How long readers may finish results that they have begun.
-const READERS: Duration = Duration::from_secs(20);
-
 /// Why an executor cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
@@ -94,6 +90,11 @@ pub async fn run(options: Options, drain: CancellationToken) -> Result<(), Execu
     let store = ShuffleStore::new(store, prefix);
     let base = runtime::base_runtime(&options, work_dir.path())?;
     let totals = Arc::new(Totals::default());
+    let status = Status::new();
+    status.metrics(|registry| totals.register(registry));
+    let http = listen(&options.http_host, options.http_port).await?;
+    let http_port = http.local_addr()?.port();
+    tokio::spawn(serve_http(http, status.clone()));
     let flight = listen(&options.flight_host, options.flight_port).await?;
     let tasks = listen(&options.grpc_host.to_string(), options.grpc_port).await?;
 
@@ -102,20 +103,25 @@ pub async fn run(options: Options, drain: CancellationToken) -> Result<(), Execu
     let (flight_port, grpc_port) = (flight.local_addr()?.port(), tasks.local_addr()?.port());
     let registration = registration(&options, &executor_id, flight_port, grpc_port);
     let address = format!("http://{}:{}", options.scheduler_host, options.scheduler_port);
-    let link = Link::new(address.clone(), registration).map_err(|source| ExecutorError::Scheduler {
-        address: address.clone(),
-        source,
+    let link = Link::new(address.clone(), registration, status.clone()).map_err(|source| {
+        ExecutorError::Scheduler {
+            address: address.clone(),
+            source,
+        }
     })?;
     tracing::info!(
-        executor = %executor_id, host = options.host.as_deref().unwrap_or("as the scheduler sees it"), flight_port, grpc_port,
+        executor = %executor_id, host = options.host.as_deref().unwrap_or("as the scheduler sees it"), flight_port, grpc_port, http_port,
         scheduler = %address, slots = options.task_slots, memory = options.memory_bytes, storage = %options.storage_url, "executor started"
     );
 
+    // What goes on after tasks have ended, and has to end before the process does.
+    let behind: Vec<Arc<dyn Flush>> = vec![];
     let threads = TaskThreads::start(options.task_slots)?;
     let writer = WriterOptions {
         compression: options.compression,
         ..WriterOptions::default()
     };
+    let (reads, reports) = mpsc::unbounded_channel();
     let results = ResultService::new(
         store.clone(),
         Arc::new(options.ticket_keys.clone()),
@@ -123,6 +129,7 @@ pub async fn run(options: Options, drain: CancellationToken) -> Result<(), Execu
         executor_id.clone(),
         options.task_slots,
         Arc::clone(&totals),
+        reads,
     );
     let memory = runtime::memory(&options);
     let jobs = runtime::jobs(&base, &memory)?;
@@ -146,19 +153,23 @@ pub async fn run(options: Options, drain: CancellationToken) -> Result<(), Execu
     let serving = CancellationToken::new();
     let results = FlightServiceServer::new(results).max_encoding_message_size(GRPC_MESSAGE_BYTES);
     let launches = ExecutorGrpcServer::new(service.clone()).max_decoding_message_size(GRPC_MESSAGE_BYTES);
+    let health = grpc_health(&status, serving.clone()).await;
     let (stop_results, stop_tasks) = (serving.clone(), serving.clone());
     let results = tokio::spawn(
         Server::builder()
             .add_service(results)
+            .add_service(health.clone())
             .serve_with_incoming_shutdown(incoming(flight), stop_results.cancelled_owned()),
     );
     tokio::spawn(
         Server::builder()
             .add_service(launches)
+            .add_service(health)
             .serve_with_incoming_shutdown(incoming(tasks), stop_tasks.cancelled_owned()),
     );
     let reporter = tokio::spawn(link.clone().report(ends, service.clone()));
     let heartbeats = tokio::spawn(link.clone().heartbeats());
+    let reads = tokio::spawn(link.clone().report_reads(reports));
     let sweeper = tokio::spawn(async move {
         loop {
             tokio::time::sleep(INPUTS_IDLE / 4).await;
@@ -167,26 +178,20 @@ pub async fn run(options: Options, drain: CancellationToken) -> Result<(), Execu
     });
 
     drain.cancelled().await;
-    tracing::info!("draining");
-    link.announce_drain().await;
-    let drained = async {
-        tokio::time::sleep(SETTLE).await;
-        service.idle().await;
-    };
-    if tokio::time::timeout(DRAIN, drained).await.is_err() {
-        tracing::warn!("tasks still run after {DRAIN:?}; they are given up");
-    }
+    tracing::info!(grace = ?options.drain_grace, "draining");
+    let times = Times::new(options.drain_grace);
+    drain::tasks(&link, &service, times).await;
+    drain::flush(&behind, times).await;
     service.close();
     heartbeats.abort();
     // Aborted is not ended.
     let _ = heartbeats.await;
-    link.farewell().await;
+    drain::farewell(&link).await;
     reporter.abort();
     serving.cancel();
     sweeper.abort();
-    if tokio::time::timeout(READERS, results).await.is_err() {
-        tracing::warn!("results are still read after {READERS:?}; their readers turn to other executors");
-    }
+    drain::readers(results, times).await;
+    drain::reads(reads).await;
     tracing::info!("stopped");
     Ok(())
 }

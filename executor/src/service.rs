@@ -109,6 +109,15 @@ impl TaskService {
         let _ = self.0.open.subscribe().wait_for(|open| *open == 0).await;
     }
 
+    /// Stops the tasks that run and refuses every further one; gives the number of those stopped. Each ends as a task that Ballista starts
+    /// again without counting a failure.
+    pub(crate) fn hand_back(&self) -> usize {
+        self.close();
+        let aborts = self.0.aborts.lock();
+        aborts.values().for_each(AbortHandle::abort);
+        aborts.len()
+    }
+
     /// Refuses every further task.
     pub(crate) fn close(&self) {
         self.0.closed.store(true, Ordering::Release);

@@ -1,59 +1,91 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 
-/// What this process has done since its start.
+/// What this process does and has done since its start.
 #[derive(Debug, Default)]
 pub struct Totals {
-    running: AtomicU64,
-    serving: AtomicU64,
-    succeeded: AtomicU64,
-    failed: AtomicU64,
-    found: AtomicU64,
-    rows: AtomicU64,
-    bytes: AtomicU64,
+    running: Gauge,
+    serving: Gauge,
+    succeeded: Counter,
+    failed: Counter,
+    found: Counter,
+    rows: Counter,
+    bytes: Counter,
 }
 
 impl Totals {
+    /// Adds them to the metrics of the process.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "executor_tasks_running",
+            "Tasks that run now",
+            self.running.clone(),
+        );
+        registry.register(
+            "executor_results_open",
+            "Results that are being sent now",
+            self.serving.clone(),
+        );
+        registry.register(
+            "tasks_succeeded",
+            "Tasks that have succeeded",
+            self.succeeded.clone(),
+        );
+        registry.register("tasks_failed", "Tasks that have failed", self.failed.clone());
+        registry.register(
+            "tasks_found",
+            "Tasks whose output an earlier attempt had committed",
+            self.found.clone(),
+        );
+        registry.register("rows_produced", "Rows that tasks have written", self.rows.clone());
+        registry.register(
+            "bytes_produced",
+            "Bytes that tasks have written",
+            self.bytes.clone(),
+        );
+    }
+
     /// Counts a task as running until the guard is dropped.
     pub(crate) fn task(&self) -> Running<'_> {
-        self.running.fetch_add(1, Ordering::Relaxed);
+        self.running.inc();
         Running(self)
     }
 
     /// Counts a result as being sent until the guard is dropped.
     pub(crate) fn serve(self: &Arc<Self>) -> Serving {
-        self.serving.fetch_add(1, Ordering::Relaxed);
+        self.serving.inc();
         Serving(Arc::clone(self))
     }
 
     pub(crate) fn succeeded(&self, rows: u64, bytes: u64) {
-        self.succeeded.fetch_add(1, Ordering::Relaxed);
-        self.rows.fetch_add(rows, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.succeeded.inc();
+        self.rows.inc_by(rows);
+        self.bytes.inc_by(bytes);
     }
 
     pub(crate) fn failed(&self) {
-        self.failed.fetch_add(1, Ordering::Relaxed);
+        self.failed.inc();
     }
 
     /// A task whose output an earlier attempt had committed: nothing ran.
     pub(crate) fn found(&self) {
-        self.found.fetch_add(1, Ordering::Relaxed);
+        self.found.inc();
     }
 
     /// As `comet.health` reports them.
     pub(crate) fn to_json(&self) -> Value {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         json!({
-            "tasks_running": get(&self.running),
-            "results_open": get(&self.serving),
-            "tasks_succeeded": get(&self.succeeded),
-            "tasks_failed": get(&self.failed),
-            "tasks_found": get(&self.found),
-            "rows_produced": get(&self.rows),
-            "bytes_produced": get(&self.bytes),
+            "tasks_running": self.running.get(),
+            "results_open": self.serving.get(),
+            "tasks_succeeded": self.succeeded.get(),
+            "tasks_failed": self.failed.get(),
+            "tasks_found": self.found.get(),
+            "rows_produced": self.rows.get(),
+            "bytes_produced": self.bytes.get(),
         })
     }
 }
@@ -62,7 +94,7 @@ pub(crate) struct Running<'a>(&'a Totals);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
+        self.0.running.dec();
     }
 }
 
@@ -70,6 +102,6 @@ pub(crate) struct Serving(Arc<Totals>);
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        self.0.serving.fetch_sub(1, Ordering::Relaxed);
+        self.0.serving.dec();
     }
 }

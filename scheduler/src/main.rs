@@ -7,7 +7,7 @@ use std::{
 };
 
 use cne_proto::decode::Limits;
-use cne_scheduler::{Options, start};
+use cne_scheduler::{Options, demand::Policy, start};
 use cne_settings::{Address, SchedulerSettings};
 use cne_startup::Failed;
 use cne_task::ticket::TicketKeys;
@@ -26,6 +26,9 @@ fn options(settings: &SchedulerSettings) -> Result<Options, Failed> {
     Ok(Options {
         flight_address: resolve(&settings.flight_address)?,
         executor_address: resolve(&settings.executor_address)?,
+        http_address: resolve(&settings.http_address)?,
+        scaler_address: resolve(&settings.scaler_address)?,
+        scale: Policy::from_settings(settings),
         pool_name: settings.pool_name.clone(),
         limits: Limits {
             bytes: settings.max_request_bytes.to_usize(),

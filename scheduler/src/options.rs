@@ -5,6 +5,8 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use cne_proto::decode::Limits;
 use cne_task::ticket::TicketKeys;
 
+use crate::demand::Policy;
+
 /// Options of a scheduler. Ports may be 0.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -12,6 +14,12 @@ pub struct Options {
     pub flight_address: SocketAddr,
     /// Where executors connect.
     pub executor_address: SocketAddr,
+    /// Where probes and monitoring ask.
+    pub http_address: SocketAddr,
+    /// Where KEDA asks for the number of executors.
+    pub scaler_address: SocketAddr,
+    /// What the pool may be scaled to.
+    pub scale: Policy,
     /// Signs result tickets.
     pub ticket_keys: TicketKeys,
     /// Name of the pool; audience of its tickets.
@@ -52,6 +60,9 @@ impl Options {
         Self {
             flight_address: SocketAddr::from(([127, 0, 0, 1], 0)),
             executor_address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            http_address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            scaler_address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            scale: Policy::default(),
             ticket_keys,
             pool_name: "default".into(),
             limits: Limits::default(),
@@ -59,7 +70,7 @@ impl Options {
             max_queries: 1000,
             file_roots: None,
             query_deadline: Duration::from_secs(3600),
-            executor_wait: Duration::from_secs(60),
+            executor_wait: Duration::from_secs(600),
             executor_timeout: Duration::from_secs(4),
             poll_wait: Duration::from_secs(5),
             client_timeout: Duration::from_secs(30),

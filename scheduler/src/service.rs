@@ -1,19 +1,23 @@
-//! One scheduler: its two listeners, the embedded Ballista scheduler, and its queries.
+//! One scheduler: its listeners, the embedded Ballista scheduler, and its queries.
 
 use std::{net::SocketAddr, time::Duration};
 
 use arrow_flight::flight_service_server::FlightServiceServer;
 use ballista_core::{error::BallistaError, serde::protobuf::scheduler_grpc_server::SchedulerGrpcServer};
-use cne_task::GRPC_MESSAGE_BYTES;
+use cne_startup::{Status, grpc_health, serve_http};
+use cne_task::{GRPC_MESSAGE_BYTES, reports::reports_server::ReportsServer};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Server, server::TcpIncoming};
 
 use crate::{
+    demand::Demand,
     flight::FrontEnd,
     options::Options,
     pool::{Pool, PoolOptions},
     query::Queries,
+    reports::ReportService,
+    scaler::{Scaler, contract::external_scaler_server::ExternalScalerServer},
 };
 
 /// Why a scheduler did not start or stopped.
@@ -44,6 +48,14 @@ pub struct Handle {
     pub flight_address: SocketAddr,
     /// Where executors connect.
     pub executor_address: SocketAddr,
+    /// Where probes and monitoring ask.
+    pub http_address: SocketAddr,
+    /// Where KEDA asks for the number of executors.
+    pub scaler_address: SocketAddr,
+    /// How many executors there should be.
+    pub demand: Demand,
+    /// What the scheduler says of itself there.
+    pub status: Status,
     /// The embedded scheduler.
     pub pool: Pool,
     queries: Queries,
@@ -51,13 +63,17 @@ pub struct Handle {
     listeners: Vec<JoinHandle<Result<(), tonic::transport::Error>>>,
 }
 
-/// Starts a scheduler; returns when both listeners accept connections. `drain` stops it: running queries fail with a retryable error.
+/// Starts a scheduler; returns when its listeners accept connections. `drain` stops it: running queries fail with a retryable error.
 ///
 /// # Errors
 /// When an address cannot be listened on or Ballista does not start.
 pub async fn start(options: Options, drain: CancellationToken) -> Result<Handle, ServiceError> {
     let (flight_listener, flight_address) = listen(options.flight_address).await?;
     let (executor_listener, executor_address) = listen(options.executor_address).await?;
+    let (http_listener, http_address) = listen(options.http_address).await?;
+    let (scaler_listener, scaler_address) = listen(options.scaler_address).await?;
+    let status = Status::new();
+    tokio::spawn(serve_http(http_listener, status.clone()));
     let pool = Pool::start(&PoolOptions {
         gateway_endpoint: executor_address.to_string(),
         executor_timeout: options.executor_timeout,
@@ -65,34 +81,72 @@ pub async fn start(options: Options, drain: CancellationToken) -> Result<Handle,
     })
     .await?;
     let queries = Queries::new(options.clone(), pool.clone(), drain.clone());
+    let demand = Demand::new(options.scale.clone());
+    demand.start(pool.clone(), queries.clone(), &status, drain.clone());
     let max_request = options.limits.bytes.saturating_add(1 << 20);
-    let front = FlightServiceServer::new(FrontEnd::new(queries.clone(), pool.clone(), options))
-        // A request that is a little too large gets the typed answer.
-        .max_decoding_message_size(max_request)
-        .max_encoding_message_size(GRPC_MESSAGE_BYTES);
+    let front = FlightServiceServer::new(FrontEnd::new(
+        queries.clone(),
+        pool.clone(),
+        demand.clone(),
+        options,
+    ))
+    // A request that is a little too large gets the typed answer.
+    .max_decoding_message_size(max_request)
+    .max_encoding_message_size(GRPC_MESSAGE_BYTES);
     let gateway = SchedulerGrpcServer::new(pool.gateway())
         .max_decoding_message_size(GRPC_MESSAGE_BYTES)
         .max_encoding_message_size(GRPC_MESSAGE_BYTES);
     let stop = drain.clone();
-    let flight = server().add_service(front).serve_with_incoming_shutdown(
-        TcpIncoming::from(flight_listener).with_nodelay(Some(true)),
-        async move { stop.cancelled().await },
-    );
+    let health = grpc_health(&status, drain.clone()).await;
+    let flight = server()
+        .add_service(front)
+        .add_service(health.clone())
+        .serve_with_incoming_shutdown(
+            TcpIncoming::from(flight_listener).with_nodelay(Some(true)),
+            async move { stop.cancelled().await },
+        );
     // Executors are served until the queries have ended, so that their cancelled tasks can report.
     let stopped = queries.clone();
     let stop = drain.clone();
-    let executors = server().add_service(gateway).serve_with_incoming_shutdown(
-        TcpIncoming::from(executor_listener).with_nodelay(Some(true)),
-        async move {
-            stop.cancelled().await;
-            stopped.drained().await;
-        },
-    );
+    let executors = server()
+        .add_service(gateway)
+        .add_service(ReportsServer::new(ReportService::new(demand.clone())))
+        .add_service(health)
+        .serve_with_incoming_shutdown(
+            TcpIncoming::from(executor_listener).with_nodelay(Some(true)),
+            async move {
+                stop.cancelled().await;
+                stopped.drained().await;
+            },
+        );
+    let stop = drain.clone();
+    let scaler = Scaler::new(demand.clone(), drain.clone());
+    let scaler = server()
+        .add_service(ExternalScalerServer::new(scaler))
+        .serve_with_incoming_shutdown(
+            TcpIncoming::from(scaler_listener).with_nodelay(Some(true)),
+            async move { stop.cancelled().await },
+        );
+    tokio::spawn(async move {
+        if let Err(error) = scaler.await {
+            tracing::error!(%error, "the scaler's listener failed");
+        }
+    });
     let listeners = vec![tokio::spawn(flight), tokio::spawn(executors)];
-    tracing::info!(%flight_address, %executor_address, "comet-scheduler is ready");
+    status.set_ready();
+    let (stopping, stop) = (status.clone(), drain.clone());
+    tokio::spawn(async move {
+        stop.cancelled().await;
+        stopping.set_unready("stopping");
+    });
+    tracing::info!(%flight_address, %executor_address, %http_address, %scaler_address, "comet-scheduler is ready");
     Ok(Handle {
         flight_address,
         executor_address,
+        http_address,
+        scaler_address,
+        demand,
+        status,
         pool,
         queries,
         drain,

@@ -43,6 +43,8 @@ pub enum SettingsError {
         "{env} = {host} is not a loopback address: its traffic would not be encrypted; CNE_ALLOW_PLAINTEXT=true allows that"
     )]
     Plaintext { env: &'static str, host: String },
+    #[error("{0}")]
+    Contradiction(&'static str),
 }
 
 fn did_you_mean(nearest: Option<&str>) -> String {

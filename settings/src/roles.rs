@@ -13,6 +13,24 @@ settings! {
         pub flight_address: Address = "CNE_SCHEDULER_FLIGHT_ADDRESS" default "127.0.0.1:50050";
         /// Where executors connect (gRPC).
         pub executor_address: Address = "CNE_SCHEDULER_EXECUTOR_ADDRESS" default "127.0.0.1:50051";
+        /// Where `GET /healthz`, `/readyz` and `/metrics` are answered (HTTP).
+        pub http_address: Address = "CNE_SCHEDULER_HTTP_ADDRESS" default "127.0.0.1:50053";
+        /// Where KEDA asks for the number of executors (gRPC external scaler).
+        pub scaler_address: Address = "CNE_SCALER_ADDRESS" default "127.0.0.1:50054";
+        /// Fewest executors that the scaler asks for.
+        pub scale_min_executors: u32 = "CNE_SCALE_MIN_EXECUTORS" default "0";
+        /// Most executors that the scaler asks for.
+        pub scale_max_executors: u32 = "CNE_SCALE_MAX_EXECUTORS" default "10";
+        /// Tasks that have waited for less do not make the scaler ask for further executors, unless there is none.
+        pub scale_patience: Duration = "CNE_SCALE_PATIENCE" default "2s";
+        /// The scaler asks for fewer executors when no more were needed for this long.
+        pub scale_cool_down: Duration = "CNE_SCALE_COOL_DOWN" default "60s";
+        /// Most executors by which the scaler raises the number within CNE_SCALE_BURST_PERIOD.
+        pub scale_burst: u32 = "CNE_SCALE_BURST" default "10";
+        /// The period of CNE_SCALE_BURST.
+        pub scale_burst_period: Duration = "CNE_SCALE_BURST_PERIOD" default "30s";
+        /// Task slots that an executor is expected to have while none has registered since the scheduler's start.
+        pub scale_slots: u32 = "CNE_SCALE_SLOTS" default "4";
         /// Whether addresses that are not loopback are allowed although traffic is not encrypted.
         pub allow_plaintext: bool = "CNE_ALLOW_PLAINTEXT" default "false";
         /// Name of the pool. A result ticket is valid in the pool that issued it only.
@@ -33,8 +51,8 @@ settings! {
         pub max_queries: usize = "CNE_MAX_QUERIES" default "1000";
         /// Longest time that a query may take, from its acceptance to its last result partition. A driver can ask for less.
         pub query_deadline: Duration = "CNE_QUERY_DEADLINE" default "1h";
-        /// How long a query waits while no executor is there; then it fails.
-        pub executor_wait: Duration = "CNE_EXECUTOR_WAIT" default "60s";
+        /// How long a query waits while no executor is there; then it fails. Long enough for a pool at zero: a new node of a cluster takes minutes.
+        pub executor_wait: Duration = "CNE_EXECUTOR_WAIT" default "10m";
         /// An executor that was not heard from for this long is taken for lost.
         pub executor_timeout: Duration = "CNE_EXECUTOR_TIMEOUT" default "4s";
         /// Longest time that one poll of a driver is held until there is news.
@@ -51,7 +69,13 @@ settings! {
 
     fn validate(&self) -> Result<(), SettingsError> {
         plaintext("CNE_SCHEDULER_FLIGHT_ADDRESS", &self.flight_address.host, self.allow_plaintext)?;
-        plaintext("CNE_SCHEDULER_EXECUTOR_ADDRESS", &self.executor_address.host, self.allow_plaintext)
+        plaintext("CNE_SCHEDULER_EXECUTOR_ADDRESS", &self.executor_address.host, self.allow_plaintext)?;
+        plaintext("CNE_SCHEDULER_HTTP_ADDRESS", &self.http_address.host, self.allow_plaintext)?;
+        plaintext("CNE_SCALER_ADDRESS", &self.scaler_address.host, self.allow_plaintext)?;
+        if self.scale_min_executors > self.scale_max_executors {
+            return Err(SettingsError::Contradiction("CNE_SCALE_MIN_EXECUTORS is above CNE_SCALE_MAX_EXECUTORS"));
+        }
+        Ok(())
     }
 }
 
@@ -62,6 +86,8 @@ settings! {
         pub flight_address: Address = "CNE_EXECUTOR_FLIGHT_ADDRESS" default "127.0.0.1:0";
         /// Where the scheduler launches tasks (gRPC). Port 0 takes any free one.
         pub grpc_address: Address = "CNE_EXECUTOR_GRPC_ADDRESS" default "127.0.0.1:0";
+        /// Where `GET /healthz`, `/readyz` and `/metrics` are answered (HTTP). Port 0 takes any free one.
+        pub http_address: Address = "CNE_EXECUTOR_HTTP_ADDRESS" default "127.0.0.1:0";
         /// The scheduler's address for executors.
         pub scheduler_address: Address = "CNE_SCHEDULER_ADDRESS" default "127.0.0.1:50051";
         /// Host name or IP address under which the scheduler and drivers reach this executor. By default the host of CNE_EXECUTOR_FLIGHT_ADDRESS; where that is every interface (0.0.0.0), the address from which the executor reaches the scheduler.
@@ -85,6 +111,8 @@ settings! {
         pub memory_bytes: ByteSize = "CNE_MEMORY_BYTES" default "2GiB";
         /// Most bytes that all tasks together spill to the work directory.
         pub spill_quota: ByteSize = "CNE_SPILL_QUOTA" default "16GiB";
+        /// How long the executor may take to end after SIGTERM. Tasks that are not done when ten seconds of it (a quarter of a short one) are left are handed back and start elsewhere. Shorter than the time after which the process is killed (Kubernetes: `terminationGracePeriodSeconds`).
+        pub drain_grace: Duration = "CNE_DRAIN_GRACE" default "110s";
         /// How shuffle and result data is compressed.
         pub shuffle_compression: ShuffleCompression = "CNE_SHUFFLE_COMPRESSION" default "lz4";
         /// What is logged: error, warn, info, debug or trace, also per module (`info,cne_executor=debug`).
@@ -94,6 +122,7 @@ settings! {
     fn validate(&self) -> Result<(), SettingsError> {
         plaintext("CNE_EXECUTOR_FLIGHT_ADDRESS", &self.flight_address.host, self.allow_plaintext)?;
         plaintext("CNE_EXECUTOR_GRPC_ADDRESS", &self.grpc_address.host, self.allow_plaintext)?;
+        plaintext("CNE_EXECUTOR_HTTP_ADDRESS", &self.http_address.host, self.allow_plaintext)?;
         plaintext("CNE_SCHEDULER_ADDRESS", &self.scheduler_address.host, self.allow_plaintext)?;
         match &self.host {
             Some(host) => plaintext("CNE_HOST", host, self.allow_plaintext),

@@ -78,6 +78,7 @@ macro_rules! whole_numbers {
 
 whole_numbers! {
     u64: "number", "a whole number";
+    u32: "number", "a whole number";
     usize: "number", "a whole number";
     NonZeroU32: "number above 0", "a whole number above 0";
     NonZeroUsize: "number above 0", "a whole number above 0";

@@ -1,5 +1,9 @@
-//! What both binaries do around their own work: read the settings, answer `--help` and `--version`, set up the log, stop on a signal, and
-//! say on the error stream why they failed.
+//! What both binaries do around their own work: read the settings, answer `--help` and `--version`, set up the log, stop on a signal, tell
+//! probes and monitoring how they are, and say on the error stream why they failed.
+
+mod health;
+mod http;
+mod status;
 
 use std::error::Error;
 use std::future::Future;
@@ -10,6 +14,10 @@ use cne_settings::{Invocation, SettingsError};
 use futures::{Stream, StreamExt};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+
+pub use health::grpc_health;
+pub use http::serve_http;
+pub use status::{Pulse, Reason, Status};
 
 /// Why a binary ends with a failure; its causes are printed too.
 pub type Failed = Box<dyn Error + Send + Sync>;

@@ -9,6 +9,7 @@ pub mod failure;
 pub mod location;
 pub mod merge;
 pub mod options;
+pub mod reports;
 pub mod scope;
 pub mod ticket;
 

@@ -7,9 +7,11 @@ use arrow_flight::error::FlightError;
 use arrow_flight::flight_service_server::FlightServiceServer;
 use bytes::Bytes;
 use cne_proto::v1::{ErrorDetail, ResultTicket};
+use cne_task::reports::ResultPartition;
 use cne_task::ticket::TicketKeys;
 use futures::TryStreamExt;
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Server};
 
@@ -38,18 +40,33 @@ fn sign(ticket: &ResultTicket) -> Bytes {
 
 /// A client of a service that serves `store`.
 async fn client(store: &ShuffleStore) -> FlightClient {
+    serve(store).await.0
+}
+
+/// The same, and what is read to its end.
+async fn serve(store: &ShuffleStore) -> (FlightClient, mpsc::UnboundedReceiver<ResultPartition>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let keys = Arc::new(TicketKeys::parse(KEY).unwrap());
     let totals = Arc::new(Totals::default());
-    let service = ResultService::new(store.clone(), keys, "pool".into(), "executor".into(), 2, totals);
+    let (reads, read) = mpsc::unbounded_channel();
+    let service = ResultService::new(
+        store.clone(),
+        keys,
+        "pool".into(),
+        "executor".into(),
+        2,
+        totals,
+        reads,
+    );
     let service = FlightServiceServer::new(service);
     tokio::spawn(
         Server::builder()
             .add_service(service)
             .serve_with_incoming(TcpIncoming::from(listener)),
     );
-    FlightClient::new(Channel::from_shared(address).unwrap().connect().await.unwrap())
+    let channel = Channel::from_shared(address).unwrap().connect().await.unwrap();
+    (FlightClient::new(channel), read)
 }
 
 async fn refusal(client: &mut FlightClient, ticket: Bytes) -> (tonic::Code, String) {
@@ -70,8 +87,9 @@ async fn rows_are_served_again_and_again() {
     let store = store();
     let plan = result_stage("job", 1, memory(vec![batch(0, 20_000), batch(20_000, 30_000)]));
     run(&engine(&store), "job", 1, 0, 0, plan).await.unwrap();
-    let mut client = client(&store).await;
+    let (mut client, mut read) = serve(&store).await;
     for _ in 0..2 {
+        assert!(read.try_recv().is_err(), "it is told at the end only");
         let stream = client
             .do_get(Ticket {
                 ticket: sign(&ticket("job")),
@@ -80,6 +98,8 @@ async fn rows_are_served_again_and_again() {
             .unwrap();
         let found: Vec<_> = stream.try_collect().await.unwrap();
         assert_eq!(keys(&found), keys(&[batch(0, 30_000)]));
+        let read = read.recv().await.unwrap();
+        assert_eq!((read.namespace.as_str(), read.partition), ("job", 0));
     }
 }
 

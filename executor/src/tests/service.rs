@@ -37,6 +37,8 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
         flight_port: 0,
         grpc_host: [127, 0, 0, 1].into(),
         grpc_port: 0,
+        http_host: "127.0.0.1".into(),
+        http_port: 0,
         host: Some("127.0.0.1".into()),
         scheduler_host: "127.0.0.1".into(),
         scheduler_port: 1,
@@ -48,6 +50,7 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
         task_slots: 2,
         memory_bytes: 64 << 20,
         spill_quota: 1 << 30,
+        drain_grace: Duration::from_secs(1),
         compression: Default::default(),
     };
     TaskService::new(Parts {
@@ -228,6 +231,27 @@ async fn a_cancelled_task_ends_within_a_second_in_the_middle_of_its_computation(
         matches!(failed.failed_reason, Some(FailedReason::TaskKilled(_))),
         "{failed:?}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_without_time_to_finish_is_handed_back_and_no_further_one_is_taken() {
+    let (service, mut ends) = service(&store());
+    service
+        .launch_multi_task(tasks(search(i64::MAX / 2)))
+        .await
+        .unwrap();
+    assert_eq!(service.hand_back(), 1);
+    let TaskEnd::Failed(failed) = end(&mut ends).await else {
+        panic!("it succeeded")
+    };
+    assert!(
+        failed.retryable && !failed.count_to_failures,
+        "Ballista starts it again: {failed:?}"
+    );
+    assert_eq!(service.hand_back(), 0);
+    assert!(service.launch_multi_task(tasks(search(1))).await.is_err());
+    service.confirmed(1);
+    service.idle().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

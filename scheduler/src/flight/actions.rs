@@ -24,6 +24,10 @@ pub(super) const ALL: &[(&str, &str)] = &[
         "Extends the lease of a result; gives an endpoint with a new ticket and the executors that serve it now.",
     ),
     ("comet.health", "State of the scheduler as JSON."),
+    (
+        "comet.demand",
+        "How many executors there should be, and why, as JSON.",
+    ),
     ("comet.queries", "All queries that are known, as JSON."),
 ];
 
@@ -33,6 +37,7 @@ impl FrontEnd {
             "CancelFlightInfo" => self.cancel(&action.body),
             "RenewFlightEndpoint" => self.renew(&action.body).await,
             "comet.health" => Ok(self.health().await),
+            "comet.demand" => Ok(self.demand.to_json().to_string().into()),
             "comet.queries" => Ok(self.list().await),
             other => Err(Failure::new(
                 codes::NOT_SERVED,
@@ -102,6 +107,11 @@ impl FrontEnd {
 
     async fn health(&self) -> Bytes {
         let executors = self.pool.executors().await;
+        let load = self.pool.load().await;
+        let tasks = |id: &str| load.running.get(id).copied().unwrap_or(0);
+        let listed = executors.iter().map(|e| {
+            json!({"id": e.id, "flight": e.flight, "slots": e.slots, "tasks_running": tasks(&e.id), "idle": tasks(&e.id) == 0})
+        });
         let running = self
             .queries
             .all()
@@ -116,9 +126,9 @@ impl FrontEnd {
             "schema_fingerprint": cne_proto::schema_fingerprint(),
             "pool": self.options.pool_name,
             "slots": executors.iter().map(|e| e.slots).sum::<u32>(),
-            "tasks_running": self.pool.tasks_running().await,
+            "tasks_running": load.running.values().sum::<u32>(),
             "queries_running": running,
-            "executors": executors.iter().map(|e| json!({"id": e.id, "flight": e.flight, "slots": e.slots})).collect::<Vec<_>>(),
+            "executors": listed.collect::<Vec<_>>(),
         });
         body.to_string().into()
     }

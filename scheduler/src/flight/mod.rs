@@ -15,6 +15,7 @@ use futures::{Stream, stream};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::{
+    demand::Demand,
     error::Failure,
     options::Options,
     pool::Pool,
@@ -31,6 +32,7 @@ pub const RESUME_HEADER: &str = "cne-resume";
 pub struct FrontEnd {
     queries: Queries,
     pool: Pool,
+    demand: Demand,
     options: Arc<Options>,
 }
 
@@ -38,10 +40,11 @@ type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl FrontEnd {
     /// The service over the queries of a scheduler.
-    pub fn new(queries: Queries, pool: Pool, options: Options) -> Self {
+    pub fn new(queries: Queries, pool: Pool, demand: Demand, options: Options) -> Self {
         Self {
             queries,
             pool,
+            demand,
             options: Arc::new(options),
         }
     }

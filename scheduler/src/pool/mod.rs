@@ -4,6 +4,7 @@ mod blocks;
 mod cluster;
 mod gateway;
 mod launch;
+mod load;
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,6 +25,7 @@ use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use blocks::SentBlocks;
 pub use cluster::PoolCluster;
 pub use gateway::Gateway;
+pub use load::Load;
 
 /// Ballista's scheduler with the plan messages it is used with here.
 pub type BallistaScheduler = SchedulerServer<LogicalPlanNode, PhysicalPlanNode>;

@@ -58,7 +58,7 @@ const NEVER_REACH: &[(&str, &[&str])] = &[
     ),
     (
         "cne-startup",
-        &["ballista", "datafusion", "arrow", "tonic", "prost"],
+        &["ballista", "datafusion", "arrow", "object_store"],
     ),
     ("cne-spark-functions", &["ballista", "cne-"]),
     ("cne-fragment", &["ballista", "cne-storage", "cne-task"]),

@@ -78,7 +78,7 @@ def engine_sail(scale: str) -> None:
     env = os.environ | {"RAYON_NUM_THREADS": "2", "TOKIO_WORKER_THREADS": "2", "SAIL_EXECUTION__DEFAULT_PARALLELISM": "2",
                         "PATH": f"{venv}:{os.environ['PATH']}"}
     server = subprocess.Popen([str(venv / "sail"), "spark", "server", "--port", str(port)], env=env, stdin=subprocess.DEVNULL,
-                              stdout=sys.stderr, stderr=sys.stderr, preexec_fn=pool._die_with_parent)
+                              stdout=sys.stderr, stderr=sys.stderr, preexec_fn=pool.die_with_parent)
     try:
         # The texts come from DuckDB's extension, which Sail's environment does not have.
         script = Path(__file__).with_name("sail_client.py")

@@ -44,7 +44,7 @@ class Server:
         env = os.environ | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            start_new_session=True, preexec_fn=pool._die_with_parent)
+                                            start_new_session=True, preexec_fn=pool.die_with_parent)
         end = time.monotonic() + 120
         while True:
             try:

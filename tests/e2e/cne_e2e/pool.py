@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +43,15 @@ def action(address: str, name: str, body: bytes = b"", timeout: float = 5):
         options = flight.FlightCallOptions(timeout=timeout)
         text = b"".join(r.body.to_pybytes() for r in client.do_action(flight.Action(name, body), options))
     return json.loads(text) if text else None
+
+
+def get(address: str, path: str, timeout: float = 5) -> tuple[int, str]:
+    """Status and body of a `GET` at a process's HTTP address (`host:port`)."""
+    try:
+        with urllib.request.urlopen(f"http://{address}{path}", timeout=timeout) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as e:
+        return e.code, e.read().decode()
 
 
 def die_with_parent() -> None:
@@ -70,9 +81,12 @@ class Pool:
         self.scheduler_env, self.executor_env = scheduler_env or {}, executor_env or {}
         self.flight = f"127.0.0.1:{free_port()}"
         self.internal = f"127.0.0.1:{free_port()}"
+        self.http = f"127.0.0.1:{free_port()}"
+        self.scaler = f"127.0.0.1:{free_port()}"
         self.ticket_key = f"local:{secrets.token_hex(32)}"
         self.processes: dict[str, subprocess.Popen] = {}
         self.executor_flight: dict[str, str] = {}
+        self.executor_http: dict[str, str] = {}
 
     @property
     def url(self) -> str:
@@ -100,7 +114,7 @@ class Pool:
         """Starts the scheduler process (on the same ports when it is started again)."""
         self._spawn("scheduler", "comet-scheduler", {
             "CNE_SCHEDULER_FLIGHT_ADDRESS": self.flight, "CNE_SCHEDULER_EXECUTOR_ADDRESS": self.internal,
-            "CNE_TICKET_KEY": self.ticket_key, "CNE_FILE_ROOTS": ",".join(self.roots)} | self.scheduler_env)
+            "CNE_SCHEDULER_HTTP_ADDRESS": self.http, "CNE_SCALER_ADDRESS": self.scaler, "CNE_TICKET_KEY": self.ticket_key, "CNE_FILE_ROOTS": ",".join(self.roots)} | self.scheduler_env)
 
     def start_executor(self, name: str, work: Path | None = None) -> None:
         """Starts one executor with a fresh work directory, or in `work`; all executors share one storage."""
@@ -114,9 +128,10 @@ class Pool:
             directory.mkdir(exist_ok=True)
             storage = directory.as_uri()
         self.executor_flight[name] = f"127.0.0.1:{free_port()}"
+        self.executor_http[name] = f"127.0.0.1:{free_port()}"
         env = {
             "CNE_EXECUTOR_FLIGHT_ADDRESS": self.executor_flight[name], "CNE_EXECUTOR_GRPC_ADDRESS": f"127.0.0.1:{free_port()}",
-            "CNE_SCHEDULER_ADDRESS": self.internal, "CNE_STORAGE_URL": storage,
+            "CNE_EXECUTOR_HTTP_ADDRESS": self.executor_http[name], "CNE_SCHEDULER_ADDRESS": self.internal, "CNE_STORAGE_URL": storage,
             "CNE_FILE_ROOTS": ",".join(self.roots), "CNE_TASK_SLOTS": str(self.slots), "CNE_WORK_DIR": str(work),
             "CNE_TICKET_KEY": self.ticket_key, "CNE_HOST": "127.0.0.1"}
         if self.memory_bytes:
@@ -202,6 +217,15 @@ class Pool:
         """kill -9 of the scheduler and a new one on the same ports; executors stay."""
         self.kill("scheduler")
         self.start_scheduler()
+
+    def drain(self, name: str, signalled: bool = False, seconds: float = 130) -> tuple[int, float]:
+        """Sends SIGTERM unless it was sent already and waits for the end: exit code, and how long it took."""
+        process, start = self.processes.pop(name), time.monotonic()
+        if not signalled:
+            process.send_signal(signal.SIGTERM)
+        code = process.wait(seconds)
+        self._save()
+        return code, time.monotonic() - start
 
     def stop(self) -> None:
         """Ends all processes: first politely, then for certain."""

@@ -71,7 +71,7 @@ def nested_stage(depth: int) -> bytes:
 
 
 def fields(data: bytes) -> dict[int, bytes | int]:
-    """The fields of a message that has each at most once, as numbers or bytes."""
+    """The fields of a message that has each at most once, as numbers or bytes (a double: its eight)."""
     def read(at: int) -> tuple[int, int]:
         value = shift = 0
         while True:
@@ -83,7 +83,10 @@ def fields(data: bytes) -> dict[int, bytes | int]:
     at, out = 0, {}
     while at < len(data):
         key, at = read(at)
-        value, at = read(at)
+        if key & 7 == 1:
+            value, at = data[at:at + 8], at + 8
+        else:
+            value, at = read(at)
         if key & 7 == 2:
             value, at = data[at:at + value], at + value
         out[key >> 3] = value
