@@ -138,15 +138,17 @@ class Burst(threading.Thread):
             self.results.append(tpch.check(self.spark, name, self.want[name]))
 
 
-def summary(loop: Loop, wanted: int, zeros: list[float], right: int, runs: int) -> tuple[str, int]:
+def summary(loop: Loop, wanted: int, zeros: list[float], bursts: int, right: int, runs: int) -> tuple[str, int]:
     """The last line, and the exit code."""
     problems = list(loop.errors)
     if loop.most != wanted:
         problems.append(f"{loop.most} of {wanted} executors at most")
     if right != runs:
         problems.append(f"{runs - right} queries wrong")
-    if not zeros or not loop.first_executor:
-        problems.append("it never came back to zero")
+    if len(zeros) != bursts:
+        problems.append("not every burst came back to zero")
+    if len(loop.first_executor) < bursts:
+        problems.append("not every burst began at zero")
     state = "ok" if not problems else "FAILED (" + "; ".join(problems) + ")"
     line = (f"scale 0->{loop.most}->0: {state}, first executor {max(loop.first_executor, default=0):.0f} ms, "
             f"back to zero {max(zeros, default=0):.1f} s, right {right}/{runs}")
@@ -194,7 +196,7 @@ def main() -> int:
             right += sum(r.difference is None for r in burst.results)
             runs += len(names)
         spark.stop()
-    line, code = summary(loop, args.executors, zeros, right, runs)
+    line, code = summary(loop, args.executors, zeros, args.bursts, right, runs)
     print(line, flush=True)
     return code
 

@@ -8,6 +8,7 @@ import argparse
 import ctypes
 import json
 import os
+import random
 import secrets
 import shutil
 import signal
@@ -28,11 +29,21 @@ HEALTH_SECONDS = float(os.environ.get("CNE_POOL_START_SECONDS", "60"))
 _PR_SET_PDEATHSIG = 1
 
 
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that was free a moment ago. Not one of those that the kernel gives to outgoing connections: they come and go."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in _given:
+            _given.add(port)
+            return port
 
 
 def action(address: str, name: str, body: bytes = b"", timeout: float = 5):
