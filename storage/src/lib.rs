@@ -39,4 +39,6 @@ pub use store::{Committed, ShuffleStore, StoredRecord};
 pub use writer::{ShuffleWriter, WriterOptions};
 
 #[cfg(test)]
+mod race_tests;
+#[cfg(test)]
 mod tests;
