@@ -167,8 +167,11 @@ mod tests {
         };
         let small = needed(&[run(1000, 10)], 8192);
         assert_eq!(small, 7000);
-        let (long, longer) = (run(1 << 30, 10_000_000), run(1 << 33, 80_000_000));
-        assert_eq!(needed(&[long], 8192), needed(&[longer], 8192));
-        assert_eq!(needed(&[long, long], 8192), 2 * needed(&[long], 8192));
+        let (long, longer) = ([run(1 << 30, 10_000_000)], [run(1 << 33, 80_000_000)]);
+        assert_eq!(needed(&long, 8192), needed(&longer, 8192));
+        assert_eq!(
+            needed(&[long.clone(), long.clone()].concat(), 8192),
+            2 * needed(&long, 8192)
+        );
     }
 }

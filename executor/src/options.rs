@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cne_settings::{ExecutorSettings, ShuffleCompression};
-use cne_storage::Compression;
+use cne_storage::{ClientOptions, Compression};
 use cne_task::ticket::{KeyError, TicketKeys};
 
 /// What an executor needs to know; see `ExecutorSettings` for where it comes from.
@@ -33,6 +33,8 @@ pub struct Options {
     pub ticket_keys: TicketKeys,
     /// Where outputs of tasks go.
     pub storage_url: String,
+    /// How requests to object stores are made.
+    pub client: ClientOptions,
     /// Directories below which `file:` tables may be read.
     pub file_roots: Vec<PathBuf>,
     /// Directory for spilled data; a temporary one when `None`.
@@ -92,6 +94,12 @@ impl Options {
             pool_name: settings.pool_name.clone(),
             ticket_keys: TicketKeys::parse(settings.ticket_key.expose())?,
             storage_url: settings.storage_url.clone(),
+            client: ClientOptions {
+                connect_timeout: settings.store_connect_timeout,
+                request_timeout: settings.store_request_timeout,
+                retry_timeout: settings.store_retry_timeout,
+                ..ClientOptions::default()
+            },
             file_roots: settings.file_roots.iter().map(PathBuf::from).collect(),
             work_dir: settings.work_dir.clone(),
             task_slots: settings.task_slots.map_or(cores, usize::from),

@@ -12,7 +12,7 @@ use ballista_core::serde::protobuf::{
     ExecutorOperatingSystemSpecification, ExecutorRegistration, ExecutorResource, ExecutorSpecification,
 };
 use cne_startup::{Status, grpc_health, serve_http};
-use cne_storage::{ShuffleStore, StoreError, WriterOptions, open_store};
+use cne_storage::{ClientOptions, ShuffleStore, StoreError, WriterOptions, open_store};
 use cne_task::GRPC_MESSAGE_BYTES;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -76,25 +76,31 @@ pub enum ExecutorError {
 ///
 /// # Errors
 /// What keeps it from starting. A scheduler that is away is waited for.
-pub async fn run(options: Options, drain: CancellationToken) -> Result<(), ExecutorError> {
+pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), ExecutorError> {
     let work_root = options
         .work_dir
         .clone()
         .unwrap_or_else(|| std::env::temp_dir().join("comet-executor"));
     let work_dir = fresh_work_dir(&work_root)?;
+    // Not on the threads of tasks, which may compute for long.
+    options.client.runtime = Some(tokio::runtime::Handle::current());
+    let totals = Arc::new(Totals::default());
+    let client = ClientOptions {
+        counts: Arc::clone(totals.store_requests()),
+        ..options.client.clone()
+    };
     let url = options.storage_url.clone();
-    let opened = tokio::task::spawn_blocking(move || open_store(&url))
+    let opened = tokio::task::spawn_blocking(move || open_store(&url, &client))
         .await
         .map_err(std::io::Error::other)?;
     let (store, prefix) = opened?;
     let store = ShuffleStore::new(store, prefix);
-    let base = runtime::base_runtime(&options, work_dir.path())?;
-    let totals = Arc::new(Totals::default());
     let status = Status::new();
     status.metrics(|registry| totals.register(registry));
     let http = listen(&options.http_host, options.http_port).await?;
     let http_port = http.local_addr()?.port();
     tokio::spawn(serve_http(http, status.clone()));
+    let base = runtime::base_runtime(&options, work_dir.path(), Arc::clone(totals.scan_requests()))?;
     let flight = listen(&options.flight_host, options.flight_port).await?;
     let tasks = listen(&options.grpc_host.to_string(), options.grpc_port).await?;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use ballista_core::RuntimeProducer;
 use ballista_executor::runtime_cache::{DefaultSessionRuntimeCache, SessionRuntimeCache};
-use cne_storage::ExecutorObjectStores;
+use cne_storage::{ClientOptions, ExecutorObjectStores, RequestCounts};
 use datafusion::error::Result;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::MemoryPool;
@@ -19,10 +19,19 @@ use crate::memory::{Memory, Reclaim};
 const MIN_TASK_MEMORY: usize = 16 << 20;
 
 /// What all tasks of the process share: object stores, spill directory with its quota, cache of Parquet footers. Memory is not bounded here.
+/// Requests of scans are counted in `scans`.
 ///
 /// # Errors
 /// When the spill directory cannot be made below `work_dir`.
-pub fn base_runtime(options: &Options, work_dir: &Path) -> Result<Arc<RuntimeEnv>> {
+pub fn base_runtime(
+    options: &Options,
+    work_dir: &Path,
+    scans: Arc<RequestCounts>,
+) -> Result<Arc<RuntimeEnv>> {
+    let client = ClientOptions {
+        counts: scans,
+        ..options.client.clone()
+    };
     let spill = work_dir.join("spill");
     std::fs::create_dir_all(&spill)?;
     let disk = DiskManagerBuilder::default()
@@ -30,7 +39,10 @@ pub fn base_runtime(options: &Options, work_dir: &Path) -> Result<Arc<RuntimeEnv
         .with_max_temp_directory_size(options.spill_quota);
     RuntimeEnvBuilder::new()
         .with_disk_manager_builder(disk)
-        .with_object_store_registry(Arc::new(ExecutorObjectStores::new(options.file_roots.clone())))
+        .with_object_store_registry(Arc::new(ExecutorObjectStores::new(
+            options.file_roots.clone(),
+            client,
+        )))
         .build_arc()
 }
 

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
+use cne_storage::RequestCounts;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// What this process does and has done since its start.
 #[derive(Debug, Default)]
@@ -15,9 +16,22 @@ pub struct Totals {
     found: Counter,
     rows: Counter,
     bytes: Counter,
+    store_requests: Arc<RequestCounts>,
+    scan_requests: Arc<RequestCounts>,
 }
 
+
 impl Totals {
+    /// Requests for outputs of tasks, to the pool's storage.
+    pub fn store_requests(&self) -> &Arc<RequestCounts> {
+        &self.store_requests
+    }
+
+    /// Requests of scans, to the buckets of tables.
+    pub fn scan_requests(&self) -> &Arc<RequestCounts> {
+        &self.scan_requests
+    }
+
     /// Adds them to the metrics of the process.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -86,8 +100,22 @@ impl Totals {
             "tasks_found": self.found.get(),
             "rows_produced": self.rows.get(),
             "bytes_produced": self.bytes.get(),
+            "store_requests": requests(&self.store_requests),
+            "scan_requests": requests(&self.scan_requests),
         })
     }
+}
+
+/// `{"get": {"ok": 3}, "bytes_sent": 0, ...}`: kinds that have not happened are left out.
+fn requests(counts: &RequestCounts) -> Value {
+    let mut verbs = Map::new();
+    for row in counts.snapshot().into_iter().filter(|row| row.count > 0) {
+        let verb = verbs.entry(row.verb).or_insert_with(|| json!({}));
+        verb[row.outcome] = json!(row.count);
+    }
+    verbs.insert("bytes_sent".into(), json!(counts.bytes_sent()));
+    verbs.insert("bytes_received".into(), json!(counts.bytes_received()));
+    Value::Object(verbs)
 }
 
 pub(crate) struct Running<'a>(&'a Totals);

@@ -100,6 +100,12 @@ settings! {
         pub ticket_key: Secret = "CNE_TICKET_KEY";
         /// Where shuffle and result data goes, the same for all executors: `file:///directory` or `s3://bucket/prefix`.
         pub storage_url: String = "CNE_STORAGE_URL";
+        /// Longest time until a connection to the object store is there.
+        pub store_connect_timeout: Duration = "CNE_STORE_CONNECT_TIMEOUT" default "3s";
+        /// Longest time of one request to the object store, its body included (up to 8 MiB are sent, up to 4 MiB read).
+        pub store_request_timeout: Duration = "CNE_STORE_REQUEST_TIMEOUT" default "20s";
+        /// A request to the object store that failed for the moment (5xx, throttling, timeout, lost connection) is repeated for this long; then its task fails and is tried again.
+        pub store_retry_timeout: Duration = "CNE_STORE_RETRY_TIMEOUT" default "30s";
         /// Directories below which `file:` tables may be read. None by default: then no local file is read.
         pub file_roots: Vec<String> = "CNE_FILE_ROOTS";
         /// Directory for spilled data. Each process has a folder `tasks-<pid>-*` in it and removes those that dead processes left. By default

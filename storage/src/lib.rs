@@ -13,6 +13,8 @@
 //! Results are map outputs with one bucket.
 
 mod cache;
+mod checksum;
+mod counts;
 mod encode;
 mod error;
 mod gather;
@@ -28,16 +30,19 @@ mod store;
 mod upload;
 mod writer;
 
+pub use counts::{Outcome, RequestCount, RequestCounts, Verb};
 pub use encode::Compression;
 pub use error::StoreError;
 pub use key::{MapOutput, MapOutputId, OutputVersion, TaskAttempt};
-pub use open::open_store;
+pub use open::{ClientOptions, open_store};
 pub use partition::{PartitionedBatch, partition_batch};
 pub use registry::{AccessError, ExecutorObjectStores};
 pub use retry::RetryPolicy;
 pub use store::{Committed, ShuffleStore, StoredRecord};
 pub use writer::{ShuffleWriter, WriterOptions};
 
+#[cfg(test)]
+mod fault_tests;
 #[cfg(test)]
 mod race_tests;
 #[cfg(test)]

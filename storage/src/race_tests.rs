@@ -6,7 +6,7 @@ use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 use tokio::sync::Barrier;
 
-use crate::open_store;
+use crate::{ClientOptions, open_store};
 
 const CREATORS: u32 = 100;
 
@@ -54,7 +54,9 @@ async fn race(stores: &[Arc<dyn ObjectStore>], directory: &Path, keys: u32) {
 async fn of_a_hundred_creators_on_a_local_directory_one_wins() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("file://{}", directory.path().display());
-    let stores: Vec<_> = (0..4).map(|_| open_store(&url).unwrap().0).collect();
+    let stores: Vec<_> = (0..4)
+        .map(|_| open_store(&url, &ClientOptions::default()).unwrap().0)
+        .collect();
     race(&stores, &Path::default(), 20).await;
 }
 
@@ -63,7 +65,9 @@ async fn of_a_hundred_creators_on_a_local_directory_one_wins() {
 #[ignore = "needs an S3 server"]
 async fn of_a_hundred_creators_on_an_s3_server_one_wins() {
     let url = std::env::var("CNE_TEST_S3_URL").unwrap();
-    let stores: Vec<_> = (0..4).map(|_| open_store(&url).unwrap().0).collect();
-    let prefix = open_store(&url).unwrap().1;
+    let stores: Vec<_> = (0..4)
+        .map(|_| open_store(&url, &ClientOptions::default()).unwrap().0)
+        .collect();
+    let prefix = open_store(&url, &ClientOptions::default()).unwrap().1;
     race(&stores, &prefix, 20).await;
 }

@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -9,7 +10,6 @@ use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::root_as_message;
 use bytes::{Bytes, BytesMut};
 use cne_proto::v1::BucketRange;
-use crc32fast::Hasher;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream::BoxStream;
@@ -17,14 +17,12 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{Error, ObjectStoreExt};
 
+use crate::checksum::BLOCK;
 use crate::retry::refused;
 use crate::store::lost;
 use crate::{MapOutputId, ShuffleStore, StoreError, StoredRecord};
 
-/// Bytes per request. Up to this size a bucket is checked before any row of it is handed out.
-const BLOCK: u64 = 4 << 20;
-
-/// Opens one bucket of a committed output.
+/// Opens one bucket of a committed output. No row is handed out before the checksum of its bytes was compared.
 pub(crate) async fn read_bucket(
     store: &ShuffleStore,
     id: &MapOutputId,
@@ -47,31 +45,54 @@ pub(crate) async fn read_bucket(
         id: id.clone(),
         path: store.locate(&record.data_key),
     };
-    let key = record.data_key.clone();
-    let decode = Decode::new(key.clone(), Arc::clone(&schema), &range);
-    if range.length <= BLOCK {
-        let block = source.block(range.offset, range.offset + range.length).await?;
-        if crc32fast::hash(&block) != range.checksum {
-            return Err(StoreError::Corrupt {
-                key,
-                what: format!("the checksum of bucket {bucket} is wrong"),
-            });
-        }
+    let decode = Decode::new(record.data_key.clone(), Arc::clone(&schema), range.rows);
+    let mut blocks = blocks_of(&range).ok_or_else(|| StoreError::Corrupt {
+        key: record.data_key.clone(),
+        what: format!("the record has not one checksum for each block of bucket {bucket}"),
+    })?;
+    if blocks.len() == 1 {
+        // Small: whoever opens several of them ahead has their bytes then.
+        let block = source.checked(blocks.remove(0)).await?;
         return Ok(adapt(
             schema,
             decode.run(futures::stream::once(async { Ok(block) }).boxed()),
         ));
     }
-    let (start, end) = (range.offset, range.offset + range.length);
-    let blocks = (start..end)
-        .step_by(BLOCK as usize)
-        .map(move |from| (from, (from + BLOCK).min(end)));
-    let blocks = futures::stream::iter(blocks).map(move |(from, to)| {
+    let blocks = futures::stream::iter(blocks).map(move |block| {
         let source = source.clone();
-        async move { source.block(from, to).await }
+        async move { source.checked(block).await }
     });
     // One block is fetched while the one before is decoded.
     Ok(adapt(schema, decode.run(blocks.buffered(2).boxed())))
+}
+
+/// Bytes that are fetched and checked at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// Within the data object.
+    pub(crate) bytes: Range<u64>,
+    pub(crate) checksum: u32,
+}
+
+/// The blocks of a bucket; `None` when the record does not have their checksums.
+pub(crate) fn blocks_of(range: &BucketRange) -> Option<Vec<Block>> {
+    let end = range.offset.checked_add(range.length)?;
+    if range.length <= BLOCK {
+        return Some(vec![Block {
+            bytes: range.offset..end,
+            checksum: range.checksum,
+        }]);
+    }
+    let starts = (range.offset..end).step_by(BLOCK as usize);
+    let blocks: Vec<_> = starts
+        .zip(&range.block_checksums)
+        .map(|(from, checksum)| Block {
+            bytes: from..(from + BLOCK).min(end),
+            checksum: *checksum,
+        })
+        .collect();
+    let expected = range.length.div_ceil(BLOCK);
+    (blocks.len() as u64 == expected && range.block_checksums.len() as u64 == expected).then_some(blocks)
 }
 
 fn adapt(
@@ -90,32 +111,44 @@ struct Source {
 }
 
 impl Source {
-    async fn block(&self, from: u64, to: u64) -> Result<Bytes, StoreError> {
+    /// The bytes of a block. Damaged ones are fetched once more: they may have been damaged on the way.
+    async fn checked(&self, block: Block) -> Result<Bytes, StoreError> {
+        let mut damaged = None;
+        loop {
+            let bytes = self.fetch(block.bytes.clone()).await?;
+            let what = if bytes.len() as u64 != block.bytes.end - block.bytes.start {
+                "the object is shorter than its record says"
+            } else if crc32fast::hash(&bytes) != block.checksum {
+                "the checksum is wrong"
+            } else {
+                return Ok(bytes);
+            };
+            tracing::warn!(key = %self.path, range = ?block.bytes, what, again = damaged.is_none(), "damaged bytes");
+            if damaged.replace(what).is_some() {
+                return Err(StoreError::Corrupt {
+                    key: self.path.to_string(),
+                    what: what.to_string(),
+                });
+            }
+        }
+    }
+
+    async fn fetch(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
         let store = self.store.object_store();
-        match self
-            .store
-            .retry()
-            .run("read", &self.path, || store.get_range(&self.path, from..to))
-            .await?
-        {
-            Ok(bytes) if bytes.len() as u64 == to - from => Ok(bytes),
-            Ok(_) => Err(StoreError::Corrupt {
-                key: self.path.to_string(),
-                what: "the object is shorter than its record says".to_string(),
-            }),
+        let read = || store.get_range(&self.path, range.clone());
+        match self.store.retry().run("read", &self.path, read).await? {
+            Ok(bytes) => Ok(bytes),
             Err(Error::NotFound { .. }) => Err(lost(&self.id, "no data object")),
             Err(source) => Err(refused("read", &self.path, source)),
         }
     }
 }
 
-/// Turns the bytes of a bucket into batches, one message at a time, and compares checksum and number of rows at the end.
+/// Turns the checked bytes of a bucket into batches, one message at a time, and compares the number of rows at the end.
 struct Decode {
     key: String,
     schema: SchemaRef,
-    checksum: u32,
     rows: u64,
-    hasher: Hasher,
     decoder: StreamDecoder,
     ready: VecDeque<RecordBatch>,
     /// Bytes not yet decoded: less than a message when the next block is asked for.
@@ -124,13 +157,11 @@ struct Decode {
 }
 
 impl Decode {
-    fn new(key: String, schema: SchemaRef, range: &BucketRange) -> Self {
+    fn new(key: String, schema: SchemaRef, rows: u64) -> Self {
         Self {
             key,
             schema,
-            checksum: range.checksum,
-            rows: range.rows,
-            hasher: Hasher::new(),
+            rows,
             decoder: StreamDecoder::new(),
             ready: VecDeque::new(),
             pending: Bytes::new(),
@@ -172,10 +203,7 @@ impl Decode {
                 continue;
             }
             match self.blocks.try_next().await? {
-                Some(block) => {
-                    self.hasher.update(&block);
-                    self.pending = join(std::mem::take(&mut self.pending), block);
-                }
+                Some(block) => self.pending = join(std::mem::take(&mut self.pending), block),
                 None => return self.end().map(|()| None),
             }
         }
@@ -201,10 +229,7 @@ impl Decode {
         Ok(batch)
     }
 
-    fn end(&mut self) -> Result<(), StoreError> {
-        if std::mem::take(&mut self.hasher).finalize() != self.checksum {
-            return Err(self.corrupt("the checksum is wrong"));
-        }
+    fn end(&self) -> Result<(), StoreError> {
         if !self.pending.is_empty() || self.rows != 0 {
             return Err(self.corrupt("there are fewer rows than the record says"));
         }

@@ -8,6 +8,8 @@ use object_store::ObjectStore;
 use parking_lot::Mutex;
 use url::Url;
 
+use crate::ClientOptions;
+use crate::counts::CountedStore;
 use crate::open::s3_bucket;
 use crate::rooted::RootedFileSystem;
 
@@ -57,15 +59,17 @@ impl AccessError {
 #[derive(Debug)]
 pub struct ExecutorObjectStores {
     files: Arc<dyn ObjectStore>,
+    client: ClientOptions,
     buckets: Mutex<HashMap<String, Arc<dyn ObjectStore>>>,
     registered: Mutex<HashMap<String, Arc<dyn ObjectStore>>>,
 }
 
 impl ExecutorObjectStores {
     /// `file_roots` may be empty: then no local file is read. A root that does not exist (yet) allows nothing until it does.
-    pub fn new(file_roots: Vec<PathBuf>) -> Self {
+    pub fn new(file_roots: Vec<PathBuf>, client: ClientOptions) -> Self {
         Self {
             files: Arc::new(RootedFileSystem::new(file_roots)),
+            client,
             buckets: Mutex::default(),
             registered: Mutex::default(),
         }
@@ -76,8 +80,10 @@ impl ExecutorObjectStores {
         if let Some(store) = buckets.get(bucket) {
             return Ok(Arc::clone(store));
         }
+        let client =
+            s3_bucket(bucket, &self.client).map_err(|error| DataFusionError::ObjectStore(Box::new(error)))?;
         let store: Arc<dyn ObjectStore> =
-            Arc::new(s3_bucket(bucket).map_err(|error| DataFusionError::ObjectStore(Box::new(error)))?);
+            Arc::new(CountedStore::new(client, Arc::clone(&self.client.counts)));
         buckets.insert(bucket.to_string(), Arc::clone(&store));
         Ok(store)
     }

@@ -1,13 +1,13 @@
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use object_store::Error;
 use object_store::path::Path;
 
 use crate::StoreError;
 
-/// How often and how patiently a request that may succeed later is repeated. The S3 client has retries of its own per HTTP request; these
-/// are for what it hands through and for local directories.
+/// How often and how patiently a request that may succeed later is repeated. The S3 client repeats by itself what may be repeated blindly
+/// ([`crate::ClientOptions`]); this is for what it hands through (a creation whose answer was lost) and for local directories.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryPolicy {
     /// Requests in total.
@@ -16,14 +16,17 @@ pub struct RetryPolicy {
     pub base: Duration,
     /// Upper bound of a pause.
     pub max: Duration,
+    /// After this time no further try is begun.
+    pub give_up: Duration,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
-            attempts: 4,
+            attempts: 3,
             base: Duration::from_millis(50),
             max: Duration::from_secs(2),
+            give_up: Duration::from_secs(60),
         }
     }
 }
@@ -46,10 +49,11 @@ impl RetryPolicy {
         R: Future<Output = Result<T, Error>>,
     {
         let mut attempt = 1;
+        let begun = Instant::now();
         loop {
             match request().await {
                 Err(source) if is_transient(&source) => {
-                    if attempt >= self.attempts {
+                    if attempt >= self.attempts || begun.elapsed() >= self.give_up {
                         return Err(StoreError::Transient {
                             operation,
                             key: path.to_string(),

@@ -211,13 +211,9 @@ impl ShuffleStore {
         }
     }
 
-    /// The rows of one bucket. A small bucket is checked against its checksum before its first row is handed out, a large one is streamed
-    /// and fails at its end. The stream's errors are [`StoreError`]s, see [`StoreError::find`].
-    pub async fn read(
-        &self,
-        output: &MapOutput,
-        bucket: u32,
-    ) -> Result<SendableRecordBatchStream, StoreError> {
+    /// The rows of one bucket. No row is handed out before the checksum of its bytes was compared; a large bucket is streamed, block by block.
+    /// The stream's errors are [`StoreError`]s, see [`StoreError::find`].
+    pub async fn read(&self, output: &MapOutput, bucket: u32) -> Result<SendableRecordBatchStream, StoreError> {
         let stored = self.record(output).await?;
         reader::read_bucket(self, &output.id, &stored, bucket).await
     }

@@ -18,7 +18,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 
 use crate::*;
 
-fn context(memory: usize) -> TaskContext {
+pub(crate) fn context(memory: usize) -> TaskContext {
     let runtime = RuntimeEnvBuilder::new()
         .with_memory_pool(Arc::new(FairSpillPool::new(memory)))
         .build_arc()
@@ -26,7 +26,7 @@ fn context(memory: usize) -> TaskContext {
     TaskContext::default().with_runtime(runtime)
 }
 
-fn attempt(attempt: u32) -> TaskAttempt {
+pub(crate) fn attempt(attempt: u32) -> TaskAttempt {
     TaskAttempt {
         version: OutputVersion {
             generation: 0,
@@ -42,7 +42,7 @@ fn first(id: &MapOutputId) -> MapOutput {
 }
 
 /// Row i: i, a string that compresses badly enough, a 16-byte aligned decimal.
-fn batch(from: i64, to: i64) -> RecordBatch {
+pub(crate) fn batch(from: i64, to: i64) -> RecordBatch {
     let text: Vec<Option<String>> = (from..to)
         .map(|i| (i % 7 != 0).then(|| format!("{:x}", (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))))
         .collect();
@@ -58,7 +58,7 @@ fn batch(from: i64, to: i64) -> RecordBatch {
     .unwrap()
 }
 
-fn schema() -> SchemaRef {
+pub(crate) fn schema() -> SchemaRef {
     let schema = batch(0, 1).schema();
     let fields: Vec<_> = schema
         .fields()
@@ -68,14 +68,14 @@ fn schema() -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-async fn rows(store: &ShuffleStore, id: &MapOutputId, bucket: u32) -> RecordBatch {
+pub(crate) async fn rows(store: &ShuffleStore, id: &MapOutputId, bucket: u32) -> RecordBatch {
     let stream = store.read(&first(id), bucket).await.unwrap();
     let schema = stream.schema();
     let batches: Vec<RecordBatch> = stream.try_collect().await.unwrap();
     concat_batches(&schema, &batches).unwrap()
 }
 
-fn numbers(batch: &RecordBatch) -> Vec<i64> {
+pub(crate) fn numbers(batch: &RecordBatch) -> Vec<i64> {
     batch
         .column(0)
         .as_any()
@@ -90,7 +90,7 @@ async fn count(store: &dyn ObjectStore) -> usize {
 }
 
 /// Writes rows 0..total in batches of 1000, row i to bucket i % used.
-async fn write(writer: &mut ShuffleWriter, total: i64, used: i64) {
+pub(crate) async fn write(writer: &mut ShuffleWriter, total: i64, used: i64) {
     for from in (0..total).step_by(1000) {
         let to = (from + 1000).min(total);
         let buckets: Vec<u32> = (from..to).map(|i| (i % used) as u32).collect();
@@ -98,7 +98,13 @@ async fn write(writer: &mut ShuffleWriter, total: i64, used: i64) {
     }
 }
 
-async fn check_buckets(store: &ShuffleStore, id: &MapOutputId, total: i64, used: i64, num_buckets: i64) {
+pub(crate) async fn check_buckets(
+    store: &ShuffleStore,
+    id: &MapOutputId,
+    total: i64,
+    used: i64,
+    num_buckets: i64,
+) {
     for bucket in 0..num_buckets {
         let rows = rows(store, id, bucket as u32).await;
         let expected: Vec<i64> = (0..total).filter(|i| i % used == bucket).collect();
@@ -129,8 +135,11 @@ async fn buckets_come_back_with_and_without_spilling_in_every_compression() {
         (1, Compression::Lz4),
     ] {
         let directory = tempfile::tempdir().unwrap();
-        let (object_store, prefix) =
-            open_store(&format!("file://{}/pool", directory.path().display())).unwrap();
+        let (object_store, prefix) = open_store(
+            &format!("file://{}/pool", directory.path().display()),
+            &ClientOptions::default(),
+        )
+        .unwrap();
         let store = ShuffleStore::new(Arc::clone(&object_store), prefix);
         let id = MapOutputId::new("job-1", 3, 7);
         let options = WriterOptions {
@@ -613,7 +622,7 @@ async fn scans_read_below_the_roots_only() {
         std::fs::write(directory.path().join("part 1%2F.parquet"), b"abc").unwrap();
     }
     std::os::unix::fs::symlink(outside.path(), inside.path().join("link")).unwrap();
-    let registry = ExecutorObjectStores::new(vec![inside.path().to_path_buf()]);
+    let registry = ExecutorObjectStores::new(vec![inside.path().to_path_buf()], ClientOptions::default());
     let store = registry.get_store(&"file:///".parse().unwrap()).unwrap();
     let at = |directory: &std::path::Path, name: &str| {
         Path::parse(directory.join(name).to_str().unwrap()).unwrap()
@@ -656,7 +665,11 @@ async fn scans_read_below_the_roots_only() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs an S3 server"]
 async fn an_s3_server_lets_one_commit_win() {
-    let (object_store, prefix) = open_store(&std::env::var("CNE_TEST_S3_URL").unwrap()).unwrap();
+    let (object_store, prefix) = open_store(
+        &std::env::var("CNE_TEST_S3_URL").unwrap(),
+        &ClientOptions::default(),
+    )
+    .unwrap();
     let id = MapOutputId::new("job", 1, 0);
     let tasks: Vec<_> = (0..20)
         .map(|number| {

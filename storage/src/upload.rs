@@ -91,10 +91,11 @@ impl Upload {
         }
     }
 
-    /// A part or a completion cannot be repeated here: the whole task is.
+    /// The client has repeated a part or an end as often as it may: the whole task is tried again.
     fn failed(&self, operation: &'static str, source: object_store::Error) -> StoreError {
         let key = self.path.to_string();
-        if is_transient(&source) {
+        // An upload that is gone (removed by a lifecycle rule, or by its own abort) is begun anew.
+        if is_transient(&source) || matches!(source, object_store::Error::NotFound { .. }) {
             StoreError::Transient {
                 operation,
                 key,
@@ -139,10 +140,21 @@ impl Upload {
         if let Some(mut upload) = self.multipart.take()
             && let Err(source) = upload.complete().await
         {
+            // Its end may have arrived although the answer did not, and a repeated end finds no upload any more.
+            if self.is_complete().await {
+                return Ok(());
+            }
             self.multipart = Some(upload);
             return Err(self.failed("complete upload", source));
         }
         Ok(())
+    }
+
+    /// Whether the whole object is there: nobody else writes under its key.
+    async fn is_complete(&mut self) -> bool {
+        let (store, path) = (Arc::clone(&self.store), self.path.clone());
+        let head = self.retry.run("head", &path, || store.head(&path)).await;
+        matches!(head, Ok(Ok(found)) if found.size == self.written)
     }
 }
 

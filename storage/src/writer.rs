@@ -5,11 +5,11 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use bytes::Bytes;
 use cne_proto::v1::{BucketRange, CommitInput, CommitRecord};
-use crc32fast::Hasher;
 use datafusion::execution::TaskContext;
 use datafusion::execution::disk_manager::DiskManager;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 
+use crate::checksum::BlockHasher;
 use crate::encode::{StreamEncoder, schema_message};
 use crate::gather::Gather;
 use crate::spill::{Spill, SpillReader};
@@ -63,7 +63,7 @@ pub struct ShuffleWriter {
     disk: Arc<DiskManager>,
     reservation: MemoryReservation,
     /// Of the one bucket that is uploaded while it is written.
-    hasher: Hasher,
+    hasher: BlockHasher,
 }
 
 impl ShuffleWriter {
@@ -95,7 +95,7 @@ impl ShuffleWriter {
             spilled_bytes: 0,
             disk: Arc::clone(&runtime.disk_manager),
             reservation: consumer.register(&runtime.memory_pool),
-            hasher: Hasher::new(),
+            hasher: BlockHasher::default(),
             store,
             id,
             attempt,
@@ -302,7 +302,7 @@ impl ShuffleWriter {
         let length = self.upload.written() - start;
         let range = &mut self.ranges[bucket];
         (range.offset, range.length) = (start, length);
-        range.checksum = if length == 0 { 0 } else { hasher.finalize() };
+        (range.checksum, range.block_checksums) = hasher.finish();
         Ok(())
     }
 }

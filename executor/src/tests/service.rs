@@ -15,7 +15,7 @@ use cne_proto::spark_expression::{BinaryExpr, Literal, literal::Value};
 use cne_proto::spark_operator::operator::OpStruct;
 use cne_proto::spark_operator::{Filter, Operator, RangeScan};
 use cne_proto::v1::{FragmentBlock, FragmentNode, LaunchedPlan, PartitionPayload, TaskLaunch};
-use cne_storage::{MapOutputId, OutputVersion};
+use cne_storage::{ClientOptions, MapOutputId, OutputVersion};
 use cne_task::blocks::{block_digest, block_of, wrap_plan};
 use cne_task::location::removal_of;
 use cne_task::{CometCodec, changed_settings, failure};
@@ -45,6 +45,7 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
         pool_name: "pool".into(),
         ticket_keys: cne_task::ticket::TicketKeys::parse("k:000102030405060708090a0b0c0d0e0f").unwrap(),
         storage_url: "file:///nowhere".into(),
+        client: ClientOptions::default(),
         file_roots: vec![],
         work_dir: None,
         task_slots: 2,
