@@ -246,6 +246,13 @@ impl FlightService for ResultService {
                 health["executor_id"] = json!(self.executor_id);
                 health["task_slots"] = json!(self.task_slots);
                 health["pool"] = json!(self.pool_name);
+                if let Some(local) = self.store.local_usage() {
+                    health["local_outputs"] = json!({
+                        "bytes": local.bytes,
+                        "kept_bytes": local.kept_bytes,
+                        "parts": local.parts,
+                    });
+                }
                 health["version"] = json!(env!("CARGO_PKG_VERSION"));
                 Ok(one(health.to_string().into_bytes()))
             }

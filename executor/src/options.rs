@@ -33,11 +33,15 @@ pub struct Options {
     pub ticket_keys: TicketKeys,
     /// Where outputs of tasks go.
     pub storage_url: String,
+    /// Bytes of neighbouring buckets that one request fetches.
+    pub fetch_window: u64,
+    /// Most bytes of outputs kept in the work directory.
+    pub local_quota: u64,
     /// How requests to object stores are made.
     pub client: ClientOptions,
     /// Directories below which `file:` tables may be read.
     pub file_roots: Vec<PathBuf>,
-    /// Directory for spilled data; a temporary one when `None`.
+    /// Directory for spilled data and kept outputs; a temporary one when `None`.
     pub work_dir: Option<PathBuf>,
     /// Tasks at the same time.
     pub task_slots: usize,
@@ -94,6 +98,8 @@ impl Options {
             pool_name: settings.pool_name.clone(),
             ticket_keys: TicketKeys::parse(settings.ticket_key.expose())?,
             storage_url: settings.storage_url.clone(),
+            fetch_window: settings.fetch_window.0,
+            local_quota: settings.local_quota.0,
             client: ClientOptions {
                 connect_timeout: settings.store_connect_timeout,
                 request_timeout: settings.store_request_timeout,

@@ -12,7 +12,7 @@ use ballista_core::serde::protobuf::{
     ExecutorOperatingSystemSpecification, ExecutorRegistration, ExecutorResource, ExecutorSpecification,
 };
 use cne_startup::{Status, grpc_health, serve_http};
-use cne_storage::{ClientOptions, ShuffleStore, StoreError, WriterOptions, open_store};
+use cne_storage::{ClientOptions, LocalParts, ShuffleStore, StoreError, WriterOptions, open_store};
 use cne_task::GRPC_MESSAGE_BYTES;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -94,7 +94,13 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
         .await
         .map_err(std::io::Error::other)?;
     let (store, prefix) = opened?;
-    let store = ShuffleStore::new(store, prefix);
+    let mut store = ShuffleStore::new(store, prefix);
+    // A directory would be copied to another one.
+    if !options.storage_url.starts_with("file:") {
+        let directory = work_dir.path().join("outputs");
+        let local = LocalParts::open(directory, options.local_quota)?;
+        store = store.with_local(local, options.fetch_window);
+    }
     let status = Status::new();
     status.metrics(|registry| totals.register(registry));
     let http = listen(&options.http_host, options.http_port).await?;

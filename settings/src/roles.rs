@@ -108,7 +108,11 @@ settings! {
         pub store_retry_timeout: Duration = "CNE_STORE_RETRY_TIMEOUT" default "30s";
         /// Directories below which `file:` tables may be read. None by default: then no local file is read.
         pub file_roots: Vec<String> = "CNE_FILE_ROOTS";
-        /// Directory for spilled data. Each process has a folder `tasks-<pid>-*` in it and removes those that dead processes left. By default
+        /// Neighbouring partitions of one map output that together have about so many bytes are fetched by one request, and kept below CNE_LOCAL_QUOTA; 0: each by its own. Object stores only.
+        pub fetch_window: ByteSize = "CNE_FETCH_WINDOW" default "1MiB";
+        /// Most bytes of outputs that are kept in the work directory: what tasks of this executor wrote and what they fetched. What was not used for longest goes first.
+        pub local_quota: ByteSize = "CNE_LOCAL_QUOTA" default "8GiB";
+        /// Directory for spilled data and kept outputs. Each process has a folder `tasks-<pid>-*` in it and removes those that dead processes left. By default
         /// `comet-executor` in the system's temporary directory.
         pub work_dir: Option<PathBuf> = "CNE_WORK_DIR";
         /// Tasks that run at the same time. The number of cores by default.

@@ -19,21 +19,26 @@ mod encode;
 mod error;
 mod gather;
 mod key;
+mod local;
 mod open;
+mod output;
 mod partition;
 mod reader;
 mod registry;
 mod retry;
 mod rooted;
+mod source;
 mod spill;
 mod store;
 mod upload;
+mod windows;
 mod writer;
 
 pub use counts::{Outcome, RequestCount, RequestCounts, Verb};
 pub use encode::Compression;
 pub use error::StoreError;
 pub use key::{MapOutput, MapOutputId, OutputVersion, TaskAttempt};
+pub use local::{LocalParts, LocalUsage};
 pub use open::{ClientOptions, open_store};
 pub use partition::{PartitionedBatch, partition_batch};
 pub use registry::{AccessError, ExecutorObjectStores};
@@ -43,6 +48,8 @@ pub use writer::{ShuffleWriter, WriterOptions};
 
 #[cfg(test)]
 mod fault_tests;
+#[cfg(test)]
+mod local_tests;
 #[cfg(test)]
 mod race_tests;
 #[cfg(test)]

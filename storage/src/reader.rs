@@ -1,5 +1,4 @@
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -9,17 +8,12 @@ use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamDecoder;
 use arrow::ipc::root_as_message;
 use bytes::{Bytes, BytesMut};
-use cne_proto::v1::BucketRange;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
-use object_store::path::Path;
-use object_store::{Error, ObjectStoreExt};
 
-use crate::checksum::BLOCK;
-use crate::retry::refused;
-use crate::store::lost;
+use crate::source::{Source, blocks_of};
 use crate::{MapOutputId, ShuffleStore, StoreError, StoredRecord};
 
 /// Opens one bucket of a committed output. No row is handed out before the checksum of its bytes was compared.
@@ -40,11 +34,7 @@ pub(crate) async fn read_bucket(
     if range.length == 0 {
         return Ok(adapt(Arc::clone(&schema), futures::stream::empty().boxed()));
     }
-    let source = Source {
-        store: store.clone(),
-        id: id.clone(),
-        path: store.locate(&record.data_key),
-    };
+    let source = Source::new(store, id, stored);
     let decode = Decode::new(record.data_key.clone(), Arc::clone(&schema), range.rows);
     let mut blocks = blocks_of(&range).ok_or_else(|| StoreError::Corrupt {
         key: record.data_key.clone(),
@@ -52,7 +42,7 @@ pub(crate) async fn read_bucket(
     })?;
     if blocks.len() == 1 {
         // Small: whoever opens several of them ahead has their bytes then.
-        let block = source.checked(blocks.remove(0)).await?;
+        let block = source.bucket(bucket as usize, blocks.remove(0)).await?;
         return Ok(adapt(
             schema,
             decode.run(futures::stream::once(async { Ok(block) }).boxed()),
@@ -66,82 +56,11 @@ pub(crate) async fn read_bucket(
     Ok(adapt(schema, decode.run(blocks.buffered(2).boxed())))
 }
 
-/// Bytes that are fetched and checked at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Block {
-    /// Within the data object.
-    pub(crate) bytes: Range<u64>,
-    pub(crate) checksum: u32,
-}
-
-/// The blocks of a bucket; `None` when the record does not have their checksums.
-pub(crate) fn blocks_of(range: &BucketRange) -> Option<Vec<Block>> {
-    let end = range.offset.checked_add(range.length)?;
-    if range.length <= BLOCK {
-        return Some(vec![Block {
-            bytes: range.offset..end,
-            checksum: range.checksum,
-        }]);
-    }
-    let starts = (range.offset..end).step_by(BLOCK as usize);
-    let blocks: Vec<_> = starts
-        .zip(&range.block_checksums)
-        .map(|(from, checksum)| Block {
-            bytes: from..(from + BLOCK).min(end),
-            checksum: *checksum,
-        })
-        .collect();
-    let expected = range.length.div_ceil(BLOCK);
-    (blocks.len() as u64 == expected && range.block_checksums.len() as u64 == expected).then_some(blocks)
-}
-
 fn adapt(
     schema: SchemaRef,
     batches: BoxStream<'static, Result<RecordBatch, StoreError>>,
 ) -> SendableRecordBatchStream {
     Box::pin(RecordBatchStreamAdapter::new(schema, batches.map_err(Into::into)))
-}
-
-/// Where a bucket's bytes come from.
-#[derive(Clone)]
-struct Source {
-    store: ShuffleStore,
-    id: MapOutputId,
-    path: Path,
-}
-
-impl Source {
-    /// The bytes of a block. Damaged ones are fetched once more: they may have been damaged on the way.
-    async fn checked(&self, block: Block) -> Result<Bytes, StoreError> {
-        let mut damaged = None;
-        loop {
-            let bytes = self.fetch(block.bytes.clone()).await?;
-            let what = if bytes.len() as u64 != block.bytes.end - block.bytes.start {
-                "the object is shorter than its record says"
-            } else if crc32fast::hash(&bytes) != block.checksum {
-                "the checksum is wrong"
-            } else {
-                return Ok(bytes);
-            };
-            tracing::warn!(key = %self.path, range = ?block.bytes, what, again = damaged.is_none(), "damaged bytes");
-            if damaged.replace(what).is_some() {
-                return Err(StoreError::Corrupt {
-                    key: self.path.to_string(),
-                    what: what.to_string(),
-                });
-            }
-        }
-    }
-
-    async fn fetch(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
-        let store = self.store.object_store();
-        let read = || store.get_range(&self.path, range.clone());
-        match self.store.retry().run("read", &self.path, read).await? {
-            Ok(bytes) => Ok(bytes),
-            Err(Error::NotFound { .. }) => Err(lost(&self.id, "no data object")),
-            Err(source) => Err(refused("read", &self.path, source)),
-        }
-    }
 }
 
 /// Turns the checked bytes of a bucket into batches, one message at a time, and compares the number of rows at the end.

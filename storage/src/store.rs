@@ -13,10 +13,10 @@ use prost::Message;
 use crate::cache::RecordCache;
 use crate::encode::schema_from_message;
 use crate::key::{FAN_OUT, check_namespace, locate};
+use crate::local::{LocalParts, LocalUsage};
 use crate::retry::refused;
-use crate::{
-    MapOutput, MapOutputId, RetryPolicy, ShuffleWriter, StoreError, TaskAttempt, WriterOptions, reader,
-};
+use crate::windows::Flights;
+use crate::{MapOutput, MapOutputId, RetryPolicy, ShuffleWriter, StoreError, TaskAttempt, WriterOptions, reader};
 
 /// Commit records kept in memory per process.
 const CACHED_RECORDS: usize = 16_384;
@@ -32,6 +32,9 @@ pub struct ShuffleStore {
     prefix: Path,
     retry: RetryPolicy,
     cache: Arc<RecordCache>,
+    local: Option<Arc<LocalParts>>,
+    window: u64,
+    flights: Arc<Flights>,
 }
 
 /// A commit record as it lies in the store.
@@ -62,6 +65,9 @@ impl ShuffleStore {
             prefix,
             retry: RetryPolicy::default(),
             cache: Arc::new(RecordCache::new(CACHED_RECORDS)),
+            local: None,
+            window: 0,
+            flights: Arc::default(),
         }
     }
 
@@ -69,6 +75,30 @@ impl ShuffleStore {
     pub fn with_retry(mut self, retry: RetryPolicy) -> Self {
         self.retry = retry;
         self
+    }
+
+    /// Keeps what is written and fetched here in `local`, too. Of an output with several buckets, neighbouring ones that together have about
+    /// `window` bytes are fetched by one request; 0: each by its own.
+    pub fn with_local(mut self, local: Arc<LocalParts>, window: u64) -> Self {
+        (self.local, self.window) = (Some(local), window);
+        self
+    }
+
+    /// What is kept on this executor's disk.
+    pub fn local_usage(&self) -> Option<LocalUsage> {
+        self.local.as_ref().map(|local| local.usage())
+    }
+
+    pub(crate) fn local(&self) -> Option<&Arc<LocalParts>> {
+        self.local.as_ref()
+    }
+
+    pub(crate) fn window(&self) -> u64 {
+        self.window
+    }
+
+    pub(crate) fn flights(&self) -> &Flights {
+        &self.flights
     }
 
     pub(crate) fn object_store(&self) -> &Arc<dyn ObjectStore> {
@@ -239,6 +269,7 @@ impl ShuffleStore {
     pub async fn delete_namespace(&self, namespace: &str) -> Result<u64, StoreError> {
         check_namespace(namespace)?;
         self.cache.forget(|id| id.namespace == namespace);
+        self.forget_local(|fan_out| format!("{fan_out:x}/{namespace}/"));
         self.delete_below(|fan_out| format!("{fan_out:x}/{namespace}"))
             .await
     }
@@ -248,8 +279,16 @@ impl ShuffleStore {
         check_namespace(namespace)?;
         self.cache
             .forget(|id| id.namespace == namespace && id.stage_id == stage_id);
+        self.forget_local(|fan_out| format!("{fan_out:x}/{namespace}/{stage_id}/"));
         self.delete_below(|fan_out| format!("{fan_out:x}/{namespace}/{stage_id}"))
             .await
+    }
+
+    fn forget_local(&self, directory: impl Fn(u32) -> String) {
+        if let Some(local) = &self.local {
+            let directories: Vec<String> = (0..FAN_OUT).map(directory).collect();
+            local.forget(|key| directories.iter().any(|directory| key.starts_with(directory)));
+        }
     }
 
     async fn delete_below(&self, directory: impl Fn(u32) -> String) -> Result<u64, StoreError> {

@@ -12,6 +12,7 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use crate::checksum::BlockHasher;
 use crate::encode::{StreamEncoder, schema_message};
 use crate::gather::Gather;
+use crate::output::Output;
 use crate::spill::{Spill, SpillReader};
 use crate::upload::Upload;
 use crate::{Committed, Compression, MapOutputId, ShuffleStore, StoreError, TaskAttempt};
@@ -54,7 +55,7 @@ pub struct ShuffleWriter {
     schema: SchemaRef,
     options: WriterOptions,
     data_key: String,
-    upload: Upload,
+    output: Output,
     gather: Gather,
     encoders: Vec<StreamEncoder>,
     ranges: Vec<BucketRange>,
@@ -82,6 +83,7 @@ impl ShuffleWriter {
             store.locate(&data_key),
             store.retry(),
         );
+        let copy = store.local().map(|local| local.writer(data_key.clone()));
         let runtime = context.runtime_env();
         let consumer = MemoryConsumer::new(format!("ShuffleWriter[{}]", id.map_partition))
             .with_can_spill(num_buckets > 1);
@@ -102,7 +104,7 @@ impl ShuffleWriter {
             schema,
             options,
             data_key,
-            upload,
+            output: Output::new(upload, copy),
         })
     }
 
@@ -172,11 +174,11 @@ impl ShuffleWriter {
         if encoder.len() >= CHUNK {
             let bytes = Bytes::from(encoder.drain());
             self.hasher.update(&bytes);
-            self.upload.push(bytes).await?;
+            self.output.push(bytes).await?;
         }
         // What is in flight is bounded; it is counted, but an upload cannot be spilled, so it is not refused.
         self.reservation
-            .resize(self.upload.memory() + self.encoders[0].capacity());
+            .resize(self.output.memory() + self.encoders[0].capacity());
         Ok(())
     }
 
@@ -250,8 +252,8 @@ impl ShuffleWriter {
         for bucket in 0..self.num_buckets() {
             self.finish_bucket(bucket, &mut readers).await?;
         }
-        let bytes = self.upload.written();
-        self.upload.finish().await?;
+        let bytes = self.output.written();
+        let copy = self.output.finish().await?;
         let record = CommitRecord {
             namespace: self.id.namespace,
             stage_id: self.id.stage_id,
@@ -273,7 +275,11 @@ impl ShuffleWriter {
             inputs,
             bytes,
         };
-        self.store.commit(record).await
+        let committed = self.store.commit(record).await?;
+        if committed.won {
+            copy.publish().await;
+        }
+        Ok(committed)
     }
 
     /// Appends one bucket: its part of each spill, oldest first, then what is in memory.
@@ -282,7 +288,7 @@ impl ShuffleWriter {
         let start = if self.num_buckets() == 1 {
             0
         } else {
-            self.upload.written()
+            self.output.written()
         };
         for spill in spills {
             let mut rest = spill.next_bucket();
@@ -290,7 +296,7 @@ impl ShuffleWriter {
                 let bytes = spill.next_bytes(rest.min(CHUNK)).await?;
                 rest -= bytes.len();
                 hasher.update(&bytes);
-                self.upload.push(bytes).await?;
+                self.output.push(bytes).await?;
             }
         }
         let bytes = Bytes::from(self.encoders[bucket].take().map_err(|source| StoreError::Codec {
@@ -298,8 +304,8 @@ impl ShuffleWriter {
             source,
         })?);
         hasher.update(&bytes);
-        self.upload.push(bytes).await?;
-        let length = self.upload.written() - start;
+        self.output.push(bytes).await?;
+        let length = self.output.written() - start;
         let range = &mut self.ranges[bucket];
         (range.offset, range.length) = (start, length);
         (range.checksum, range.block_checksums) = hasher.finish();

@@ -45,6 +45,8 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
         pool_name: "pool".into(),
         ticket_keys: cne_task::ticket::TicketKeys::parse("k:000102030405060708090a0b0c0d0e0f").unwrap(),
         storage_url: "file:///nowhere".into(),
+        fetch_window: 0,
+        local_quota: 0,
         client: ClientOptions::default(),
         file_roots: vec![],
         work_dir: None,

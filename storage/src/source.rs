@@ -1,0 +1,176 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use cne_proto::v1::BucketRange;
+use object_store::path::Path;
+use object_store::{Error, ObjectStoreExt};
+
+use crate::checksum::BLOCK;
+use crate::retry::refused;
+use crate::store::lost;
+use crate::windows::window_of;
+use crate::{MapOutputId, ShuffleStore, StoreError, StoredRecord};
+
+/// Bytes that are fetched and checked at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// Within the data object.
+    pub(crate) bytes: Range<u64>,
+    pub(crate) checksum: u32,
+}
+
+impl Block {
+    fn check(&self, bytes: &Bytes) -> Result<(), &'static str> {
+        if bytes.len() as u64 != self.bytes.end - self.bytes.start {
+            Err("there are fewer bytes than the record says")
+        } else if crc32fast::hash(bytes) != self.checksum {
+            Err("the checksum is wrong")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The blocks of a bucket; `None` when the record does not have their checksums.
+pub(crate) fn blocks_of(range: &BucketRange) -> Option<Vec<Block>> {
+    let end = range.offset.checked_add(range.length)?;
+    if range.length <= BLOCK {
+        return Some(vec![Block {
+            bytes: range.offset..end,
+            checksum: range.checksum,
+        }]);
+    }
+    let starts = (range.offset..end).step_by(BLOCK as usize);
+    let blocks: Vec<_> = starts
+        .zip(&range.block_checksums)
+        .map(|(from, checksum)| Block {
+            bytes: from..(from + BLOCK).min(end),
+            checksum: *checksum,
+        })
+        .collect();
+    let expected = range.length.div_ceil(BLOCK);
+    (blocks.len() as u64 == expected && range.block_checksums.len() as u64 == expected).then_some(blocks)
+}
+
+/// Where the bytes of a committed output come from: this executor's disk, else the store.
+#[derive(Clone)]
+pub(crate) struct Source {
+    store: ShuffleStore,
+    id: MapOutputId,
+    stored: Arc<StoredRecord>,
+    path: Path,
+}
+
+impl Source {
+    pub(crate) fn new(store: &ShuffleStore, id: &MapOutputId, stored: &Arc<StoredRecord>) -> Self {
+        Self {
+            store: store.clone(),
+            id: id.clone(),
+            stored: Arc::clone(stored),
+            path: store.locate(&stored.record.data_key),
+        }
+    }
+
+    fn key(&self) -> &str {
+        &self.stored.record.data_key
+    }
+
+    /// All bytes of a bucket that is one block. Its neighbours come along and stay on this executor's disk: other tasks will ask for them.
+    pub(crate) async fn bucket(&self, bucket: usize, block: Block) -> Result<Bytes, StoreError> {
+        let window = window_of(&self.stored.record.buckets, bucket, self.store.window());
+        let (Some(window), Some(_)) = (window, self.store.local()) else {
+            return self.checked(block).await;
+        };
+        if let Some(bytes) = self.at_hand(&block).await {
+            return Ok(bytes);
+        }
+        let fetch = || self.window(window.clone());
+        let bytes = self.store.flights().join(self.key(), window.start, fetch).await?;
+        let within = |at: u64| usize::try_from(at - window.start).unwrap_or(usize::MAX);
+        let bucket = bytes.get(within(block.bytes.start)..within(block.bytes.end));
+        // Not a slice: the bytes of the neighbours need not wait in memory until this bucket is decoded.
+        let bucket = bucket.map(Bytes::copy_from_slice).unwrap_or_default();
+        match block.check(&bucket) {
+            Ok(()) => Ok(bucket),
+            Err(what) => {
+                tracing::warn!(key = self.key(), range = ?block.bytes, what, "damaged bytes are fetched again");
+                self.discard(&block);
+                self.fetched(block, 1).await
+            }
+        }
+    }
+
+    /// The bytes of a block.
+    pub(crate) async fn checked(&self, block: Block) -> Result<Bytes, StoreError> {
+        match self.at_hand(&block).await {
+            Some(bytes) => Ok(bytes),
+            None => self.fetched(block, 2).await,
+        }
+    }
+
+    /// From this executor's disk, if they are there and not damaged.
+    async fn at_hand(&self, block: &Block) -> Option<Bytes> {
+        let local = self.store.local()?;
+        let bytes = local.get(self.key(), block.bytes.clone()).await?;
+        match block.check(&bytes) {
+            Ok(()) => Some(bytes),
+            Err(what) => {
+                tracing::warn!(key = self.key(), range = ?block.bytes, what, "damaged bytes on this executor's disk");
+                self.discard(block);
+                None
+            }
+        }
+    }
+
+    fn discard(&self, block: &Block) {
+        if let Some(local) = self.store.local() {
+            local.discard(self.key(), block.bytes.clone());
+        }
+    }
+
+    /// From the store. Damaged bytes may have been damaged on the way: they are fetched as often as `tries` says.
+    async fn fetched(&self, block: Block, tries: u32) -> Result<Bytes, StoreError> {
+        let mut left = tries;
+        loop {
+            left = left.saturating_sub(1);
+            let bytes = self.fetch(block.bytes.clone()).await?;
+            let Err(what) = block.check(&bytes) else {
+                return Ok(bytes);
+            };
+            tracing::warn!(key = self.key(), range = ?block.bytes, what, left, "damaged bytes from the store");
+            if left == 0 {
+                return Err(StoreError::Corrupt {
+                    key: self.path.to_string(),
+                    what: what.to_string(),
+                });
+            }
+        }
+    }
+
+    async fn window(&self, window: Range<u64>) -> Result<Bytes, StoreError> {
+        let local = self.store.local();
+        // Somebody else's request may just have ended.
+        if let Some(local) = local
+            && let Some(bytes) = local.get(self.key(), window.clone()).await
+        {
+            return Ok(bytes);
+        }
+        let bytes = self.fetch(window.clone()).await?;
+        let whole = bytes.len() as u64 == window.end - window.start;
+        if let Some(local) = local.filter(|_| whole) {
+            local.put(self.key(), window.start, bytes.clone()).await;
+        }
+        Ok(bytes)
+    }
+
+    async fn fetch(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
+        let store = self.store.object_store();
+        let read = || store.get_range(&self.path, range.clone());
+        match self.store.retry().run("read", &self.path, read).await? {
+            Ok(bytes) => Ok(bytes),
+            Err(Error::NotFound { .. }) => Err(lost(&self.id, "no data object")),
+            Err(source) => Err(refused("read", &self.path, source)),
+        }
+    }
+}
