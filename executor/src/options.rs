@@ -37,6 +37,8 @@ pub struct Options {
     pub fetch_window: u64,
     /// Most bytes of outputs kept in the work directory.
     pub local_quota: u64,
+    /// Age of what is swept from the storage; zero: nothing is.
+    pub sweep_age: Duration,
     /// How requests to object stores are made.
     pub client: ClientOptions,
     /// Directories below which `file:` tables may be read.
@@ -100,6 +102,7 @@ impl Options {
             storage_url: settings.storage_url.clone(),
             fetch_window: settings.fetch_window.0,
             local_quota: settings.local_quota.0,
+            sweep_age: settings.sweep_age,
             client: ClientOptions {
                 connect_timeout: settings.store_connect_timeout,
                 request_timeout: settings.store_request_timeout,

@@ -106,6 +106,8 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     let http = listen(&options.http_host, options.http_port).await?;
     let http_port = http.local_addr()?.port();
     tokio::spawn(serve_http(http, status.clone()));
+    let sweep =
+        (!options.sweep_age.is_zero()).then(|| tokio::spawn(store.clone().sweep_for_ever(options.sweep_age)));
     let base = runtime::base_runtime(&options, work_dir.path(), Arc::clone(totals.scan_requests()))?;
     let flight = listen(&options.flight_host, options.flight_port).await?;
     let tasks = listen(&options.grpc_host.to_string(), options.grpc_port).await?;
@@ -202,6 +204,9 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     reporter.abort();
     serving.cancel();
     sweeper.abort();
+    if let Some(sweep) = sweep {
+        sweep.abort();
+    }
     drain::readers(results, times).await;
     drain::reads(reads).await;
     tracing::info!("stopped");

@@ -108,6 +108,8 @@ settings! {
         pub store_retry_timeout: Duration = "CNE_STORE_RETRY_TIMEOUT" default "30s";
         /// Directories below which `file:` tables may be read. None by default: then no local file is read.
         pub file_roots: Vec<String> = "CNE_FILE_ROOTS";
+        /// Whatever is below CNE_STORAGE_URL is removed when it is older than this: what was left by processes that died. Longer than the longest query and lease; 0s: never.
+        pub sweep_age: Duration = "CNE_SWEEP_AGE" default "25h";
         /// Neighbouring partitions of one map output that together have about so many bytes are fetched by one request, and kept below CNE_LOCAL_QUOTA; 0: each by its own. Object stores only.
         pub fetch_window: ByteSize = "CNE_FETCH_WINDOW" default "1MiB";
         /// Most bytes of outputs that are kept in the work directory: what tasks of this executor wrote and what they fetched. What was not used for longest goes first.

@@ -30,6 +30,7 @@ mod rooted;
 mod source;
 mod spill;
 mod store;
+mod sweep;
 mod upload;
 mod windows;
 mod writer;
@@ -44,6 +45,7 @@ pub use partition::{PartitionedBatch, partition_batch};
 pub use registry::{AccessError, ExecutorObjectStores};
 pub use retry::RetryPolicy;
 pub use store::{Committed, ShuffleStore, StoredRecord};
+pub use sweep::Swept;
 pub use writer::{ShuffleWriter, WriterOptions};
 
 #[cfg(test)]

@@ -105,6 +105,10 @@ impl ShuffleStore {
         &self.store
     }
 
+    pub(crate) fn prefix(&self) -> &Path {
+        &self.prefix
+    }
+
     pub(crate) fn retry(&self) -> RetryPolicy {
         self.retry
     }

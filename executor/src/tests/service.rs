@@ -47,6 +47,7 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
         storage_url: "file:///nowhere".into(),
         fetch_window: 0,
         local_quota: 0,
+        sweep_age: Duration::ZERO,
         client: ClientOptions::default(),
         file_roots: vec![],
         work_dir: None,
