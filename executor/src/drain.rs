@@ -1,8 +1,8 @@
 //! The end of an executor: no new task, running tasks finish or are handed back, the last ends are reported, readers finish.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use cne_storage::ShuffleStore;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::link::Link;
@@ -18,13 +18,6 @@ const FAREWELL: Duration = Duration::from_secs(1);
 const LONGEST_RESERVE: Duration = Duration::from_secs(10);
 /// How long readers may finish results that they have begun, once the tasks have ended.
 const READERS: Duration = Duration::from_secs(20);
-
-/// Work that goes on after the tasks that made it, e.g. uploads. A drain waits for it.
-#[async_trait::async_trait]
-pub(crate) trait Flush: Send + Sync {
-    /// Ends it before `deadline`; gives what is left then, for the log.
-    async fn flush(&self, deadline: Instant) -> usize;
-}
 
 /// How the grace period of a drain is spent.
 #[derive(Clone, Copy, Debug)]
@@ -69,11 +62,10 @@ pub(crate) async fn tasks(link: &Link, service: &TaskService, times: Times) {
     }
 }
 
-/// Waits for what the tasks left to do.
-pub(crate) async fn flush(works: &[Arc<dyn Flush>], times: Times) {
-    let flushes = works.iter().map(|work| work.flush(times.end));
-    let left: usize = futures::future::join_all(flushes).await.iter().sum();
-    if left > 0 {
+/// Waits until what is stored on this executor alone is in the store, where other executors or a successor find it.
+pub(crate) async fn flush(store: &ShuffleStore, times: Times) {
+    if timeout_at(times.end, store.flush()).await.is_err() {
+        let left = store.waiting();
         tracing::warn!(left, "the grace period is too short for what was to be stored");
     }
 }

@@ -11,7 +11,9 @@ use ballista_core::serde::protobuf::ShuffleWritePartition;
 use ballista_executor::execution_engine::{ExecutionEngine, QueryStageExecutor};
 use cne_fragment::{Cancellable, FragmentError, HashJoinBudget, SharedInputs, TaskCancellation};
 use cne_proto::v1::{ExchangeNode, Whole, exchange_node::Distribution};
-use cne_storage::{Committed, MapOutputId, OutputVersion, ShuffleStore, TaskAttempt, WriterOptions};
+use cne_storage::{
+    Committed, Durability, MapOutputId, OutputVersion, ShuffleStore, TaskAttempt, WriterOptions,
+};
 use cne_task::merge::sort_order;
 use cne_task::{ExchangeExec, LaunchedTask, OutputLocation, QueryOptions, TaskIdentity, TaskScope};
 use datafusion::error::{DataFusionError, Result};
@@ -122,7 +124,7 @@ impl ExecutionEngine for Engine {
             stage_id: narrow(stage_id)?,
             partitions,
             passes_through,
-            body: in_order(&node, replace_readers(body, &self.store, &query.namespace)?)?,
+            body: in_order(&node, replace_readers(body, &self.store, &query)?)?,
             node,
             query,
         }))
@@ -263,6 +265,11 @@ impl Stage {
             batch_size: context.session_config().batch_size(),
             gather_bytes,
             encoded_bytes,
+            durability: match self.query.durability {
+                cne_task::Durability::Local => Durability::Local,
+                cne_task::Durability::WriteBehind => Durability::WriteBehind,
+                cne_task::Durability::Store => Durability::Store,
+            },
             ..most
         }
     }

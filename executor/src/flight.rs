@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow::array::RecordBatch;
 use arrow_flight::encode::FlightDataEncoderBuilder;
@@ -27,6 +26,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::Totals;
 use crate::client_types::{client_batch, client_schema};
+use crate::peers::{self, KEPT};
 
 /// Reports what the executor is doing, as JSON.
 pub const HEALTH: &str = "comet.health";
@@ -69,18 +69,18 @@ impl ResultService {
     }
 
     fn ticket(&self, bytes: &[u8]) -> Result<cne_proto::v1::ResultTicket, Status> {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs());
-        self.keys.verify(bytes, &self.pool_name, now).map_err(|error| {
-            let code = match error {
-                TicketError::Expired => codes::TICKET_EXPIRED,
-                TicketError::WrongAudience => codes::TICKET_FOREIGN,
-                _ => codes::TICKET_FORGED,
-            };
-            status(tonic::Code::Unauthenticated, code, &error.to_string(), "")
-        })
+        let ticket = self.keys.verify(bytes, &self.pool_name, peers::now());
+        ticket.map_err(|error| ticket_status(&error))
     }
+}
+
+fn ticket_status(error: &TicketError) -> Status {
+    let code = match error {
+        TicketError::Expired => codes::TICKET_EXPIRED,
+        TicketError::WrongAudience => codes::TICKET_FOREIGN,
+        _ => codes::TICKET_FORGED,
+    };
+    status(tonic::Code::Unauthenticated, code, &error.to_string(), "")
 }
 
 /// A status with the typed error in its trailer.
@@ -169,9 +169,13 @@ impl FlightService for ResultService {
         };
         let id = MapOutputId::new(ticket.namespace, ticket.stage_id, ticket.partition);
         let query_id = ticket.query_id;
+        let output = id.written_by(version);
+        if !ticket.holder.is_empty() {
+            self.store.note_holder(output.clone(), &ticket.holder.into());
+        }
         let rows = self
             .store
-            .read(&id.written_by(version), 0)
+            .read(&output, 0)
             .await
             .map_err(|error| store_status(&error, &query_id))?;
         let unsendable = |text: &str| {
@@ -251,10 +255,19 @@ impl FlightService for ResultService {
                         "bytes": local.bytes,
                         "kept_bytes": local.kept_bytes,
                         "parts": local.parts,
+                        "waiting": self.store.waiting(),
                     });
                 }
                 health["version"] = json!(env!("CARGO_PKG_VERSION"));
                 Ok(one(health.to_string().into_bytes()))
+            }
+            KEPT => {
+                let ask = self.keys.verify_peer(&action.body, &self.pool_name, peers::now());
+                let ask = ask.map_err(|error| ticket_status(&error))?;
+                let answer = peers::answer(&self.store, ask).await;
+                Ok(Response::new(
+                    answer.map(|body| Ok(arrow_flight::Result { body })).boxed(),
+                ))
             }
             other => Err(not_served(&format!("the action {other:?}"))),
         }

@@ -16,6 +16,7 @@ mod link;
 mod memory;
 mod merge;
 pub mod options;
+mod peers;
 pub mod process;
 mod reader;
 pub mod runtime;

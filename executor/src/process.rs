@@ -24,6 +24,7 @@ use crate::drain::{self, Flush, Times};
 use crate::engine::Engine;
 use crate::flight::ResultService;
 use crate::link::Link;
+use crate::peers::FlightPeers;
 use crate::service::{Parts, TaskService};
 use crate::{Options, Totals, runtime};
 
@@ -31,6 +32,9 @@ use crate::{Options, Totals, runtime};
 const INPUTS_IDLE: Duration = Duration::from_secs(60);
 /// And a job's blocks, which are small and would have to be sent again.
 const JOB_IDLE: Duration = Duration::from_secs(1800);
+/// Outputs of queries whose removal was never asked for are kept for so long.
+const KEPT_AGE: Duration = Duration::from_secs(25 * 3600);
+
 /// Why an executor cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
@@ -95,11 +99,14 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
         .map_err(std::io::Error::other)?;
     let (store, prefix) = opened?;
     let mut store = ShuffleStore::new(store, prefix);
-    // A directory would be copied to another one.
-    if !options.storage_url.starts_with("file:") {
-        let directory = work_dir.path().join("outputs");
-        let local = LocalParts::open(directory, options.local_quota)?;
-        store = store.with_local(local, options.fetch_window);
+    let local = LocalParts::open(work_dir.path().join("outputs"), options.local_quota)?;
+    let keys = Arc::new(options.ticket_keys.clone());
+    let peers = FlightPeers::new(Arc::clone(&keys), options.pool_name.clone());
+    store = store
+        .with_local(local, options.fetch_window)
+        .with_peers(Arc::new(peers), tokio::runtime::Handle::current());
+    if options.storage_url.starts_with("file:") {
+        store = store.without_copies();
     }
     let status = Status::new();
     status.metrics(|registry| totals.register(registry));
@@ -128,8 +135,6 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
         scheduler = %address, slots = options.task_slots, memory = options.memory_bytes, storage = %options.storage_url, "executor started"
     );
 
-    // What goes on after tasks have ended, and has to end before the process does.
-    let behind: Vec<Arc<dyn Flush>> = vec![];
     let threads = TaskThreads::start(options.task_slots)?;
     let writer = WriterOptions {
         compression: options.compression,
@@ -138,13 +143,14 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     let (reads, reports) = mpsc::unbounded_channel();
     let results = ResultService::new(
         store.clone(),
-        Arc::new(options.ticket_keys.clone()),
+        keys,
         options.pool_name.clone(),
         executor_id.clone(),
         options.task_slots,
         Arc::clone(&totals),
         reads,
     );
+    let outputs = store.clone();
     let memory = runtime::memory(&options);
     let jobs = runtime::jobs(&base, &memory)?;
     let (service, ends) = TaskService::new(Parts {
@@ -181,6 +187,7 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
             .add_service(health)
             .serve_with_incoming_shutdown(incoming(tasks), stop_tasks.cancelled_owned()),
     );
+    let (kept, flushed) = (outputs.clone(), outputs);
     let reporter = tokio::spawn(link.clone().report(ends, service.clone()));
     let heartbeats = tokio::spawn(link.clone().heartbeats());
     let reads = tokio::spawn(link.clone().report_reads(reports));
@@ -188,6 +195,7 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
         loop {
             tokio::time::sleep(INPUTS_IDLE / 4).await;
             jobs.sweep(INPUTS_IDLE, JOB_IDLE);
+            kept.forget_older(KEPT_AGE);
         }
     });
 
@@ -195,7 +203,7 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     tracing::info!(grace = ?options.drain_grace, "draining");
     let times = Times::new(options.drain_grace);
     drain::tasks(&link, &service, times).await;
-    drain::flush(&behind, times).await;
+    drain::flush(&flushed, times).await;
     service.close();
     heartbeats.abort();
     // Aborted is not ended.

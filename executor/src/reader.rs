@@ -7,7 +7,7 @@ use ballista_core::serde::protobuf;
 use cne_fragment::{Cancellable, sorted_properties, unordered_properties};
 use cne_proto::v1::{BucketRange, CommitInput, MapOutputInput, commit_input::Input};
 use cne_storage::{MapOutput, MapOutputId, OutputVersion, ShuffleStore};
-use cne_task::{OutputLocation, SortedMergeExec, TaskScope};
+use cne_task::{Durability, OutputLocation, QueryOptions, SortedMergeExec, TaskScope};
 use datafusion::common::Statistics;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -44,8 +44,10 @@ pub(crate) struct MapOutputsExec {
 }
 
 impl MapOutputsExec {
-    /// `namespace` is where the outputs of the query are.
-    pub(crate) fn of(reader: &ShuffleReaderExec, store: &ShuffleStore, namespace: &str) -> Result<Self> {
+    /// Reads outputs of `query`.
+    pub(crate) fn of(reader: &ShuffleReaderExec, store: &ShuffleStore, query: &QueryOptions) -> Result<Self> {
+        let namespace = query.namespace.as_str();
+        let mut holders = HashMap::<String, Arc<str>>::new();
         let sources = reader.partition.iter().map(|locations| {
             let mut bucket = 0;
             let mut outputs = Vec::with_capacity(locations.len());
@@ -68,7 +70,17 @@ impl MapOutputsExec {
                     generation: output.generation,
                     attempt: output.attempt,
                 };
-                outputs.push(MapOutputId::new(namespace, stage, output.map_partition).written_by(version));
+                let output = MapOutputId::new(namespace, stage, output.map_partition).written_by(version);
+                // What is in the store for sure is nobody's to keep.
+                if query.durability != Durability::Store {
+                    let executor = &location.executor_meta;
+                    let holder = format!("{}:{}", executor.host, executor.port);
+                    let holder = holders
+                        .entry(holder)
+                        .or_insert_with_key(|name| name.as_str().into());
+                    store.note_holder(output.clone(), holder);
+                }
+                outputs.push(output);
             }
             outputs.sort_unstable();
             outputs.dedup();
@@ -148,16 +160,16 @@ impl MapOutputsExec {
 pub(crate) fn replace_readers(
     plan: Arc<dyn ExecutionPlan>,
     store: &ShuffleStore,
-    namespace: &str,
+    query: &QueryOptions,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let replaced = plan.transform_down(|node| {
         let ours: Arc<dyn ExecutionPlan> = if let Some(reader) = node.downcast_ref::<ShuffleReaderExec>() {
-            Arc::new(MapOutputsExec::of(reader, store, namespace)?)
+            Arc::new(MapOutputsExec::of(reader, store, query)?)
         } else if let Some(merge) = node.downcast_ref::<CoalescePartitionsExec>()
             && let Some(reader) = merge.input().downcast_ref::<ShuffleReaderExec>()
         {
             // Theirs takes batches as they come.
-            let reader = MapOutputsExec::of(reader, store, namespace)?;
+            let reader = MapOutputsExec::of(reader, store, query)?;
             Arc::new(MapOutputsExec {
                 joined: true,
                 properties: Arc::clone(merge.properties()),
@@ -168,7 +180,7 @@ pub(crate) fn replace_readers(
         {
             Arc::new(MergeExec::new(
                 merge.ordering().clone(),
-                &MapOutputsExec::of(reader, store, namespace)?,
+                &MapOutputsExec::of(reader, store, query)?,
             ))
         } else {
             return Ok(Transformed::no(node));

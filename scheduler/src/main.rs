@@ -10,7 +10,7 @@ use cne_proto::decode::Limits;
 use cne_scheduler::{Options, demand::Policy, start};
 use cne_settings::{Address, SchedulerSettings};
 use cne_startup::Failed;
-use cne_task::ticket::TicketKeys;
+use cne_task::{Durability, ticket::TicketKeys};
 
 fn main() -> ExitCode {
     cne_startup::run(
@@ -45,6 +45,11 @@ fn options(settings: &SchedulerSettings) -> Result<Options, Failed> {
         client_timeout: settings.client_timeout,
         stuck_timeout: settings.stuck_timeout,
         results_lease: settings.results_lease,
+        durability: match settings.durability {
+            cne_settings::Durability::Local => Durability::Local,
+            cne_settings::Durability::WriteBehind => Durability::WriteBehind,
+            cne_settings::Durability::Store => Durability::Store,
+        },
         target_partition_bytes: settings.target_partition_bytes.bytes(),
         ..Options::local(keys)
     })

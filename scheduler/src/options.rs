@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use cne_proto::decode::Limits;
-use cne_task::ticket::TicketKeys;
+use cne_task::{Durability, ticket::TicketKeys};
 
 use crate::demand::Policy;
 
@@ -50,6 +50,8 @@ pub struct Options {
     pub target_partition_bytes: u64,
     /// Compressed input bytes below which a further partition is not worth its task.
     pub smallest_partition_bytes: u64,
+    /// When the output of a task counts as committed.
+    pub durability: Durability,
     /// How often a task that fails with a retryable error is started in all.
     pub task_attempts: usize,
 }
@@ -78,6 +80,7 @@ impl Options {
             results_lease: Duration::from_secs(600),
             target_partition_bytes: 64 << 20,
             smallest_partition_bytes: 4 << 20,
+            durability: Durability::Store,
             task_attempts: 4,
         }
     }

@@ -3,7 +3,8 @@
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use crate::{
-    Address, ByteSize, Secret, SettingsError, ShuffleCompression, registry::settings, value::is_loopback,
+    Address, ByteSize, Durability, Secret, SettingsError, ShuffleCompression, registry::settings,
+    value::is_loopback,
 };
 
 settings! {
@@ -63,6 +64,8 @@ settings! {
         pub stuck_timeout: Duration = "CNE_STUCK_TIMEOUT" default "60s";
         /// Bytes of input that one task should get where the scheduler chooses the number of shuffle partitions.
         pub target_partition_bytes: ByteSize = "CNE_TARGET_PARTITION_BYTES" default "64MiB";
+        /// When the output of a task counts as committed: in the store (`store`), on its executor's disk and in the store soon (`write-behind`), or on its executor's disk (`local`). See operations.md.
+        pub durability: Durability = "CNE_DURABILITY" default "store";
         /// What is logged: error, warn, info, debug or trace, also per module (`info,cne_scheduler=debug`).
         pub log_level: String = "CNE_LOG_LEVEL" default "info";
     }

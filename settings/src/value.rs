@@ -265,6 +265,27 @@ impl Value for Secret {
     }
 }
 
+/// When the output of a task counts as committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    Local,
+    WriteBehind,
+    Store,
+}
+
+impl Value for Durability {
+    const TYPE: &'static str = "local, write-behind or store";
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        match text.trim() {
+            "local" => Ok(Self::Local),
+            "write-behind" => Ok(Self::WriteBehind),
+            "store" => Ok(Self::Store),
+            _ => Err("local, write-behind or store"),
+        }
+    }
+}
+
 /// How shuffle and result data is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShuffleCompression {

@@ -1,36 +1,38 @@
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::{MapOutputId, StoredRecord};
-
-/// A map output and a generation.
-type Key = (MapOutputId, u32);
+use crate::StoredRecord;
 
 /// Commit records that were read lately: every bucket of a map output is read by another task, often on the same executor.
 #[derive(Debug)]
-pub(crate) struct RecordCache {
+pub(crate) struct RecordCache<K> {
     capacity: usize,
-    state: Mutex<State>,
+    state: Mutex<State<K>>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    entries: HashMap<Key, (u64, Arc<StoredRecord>)>,
-    by_age: BTreeMap<u64, Key>,
+#[derive(Debug)]
+struct State<K> {
+    entries: HashMap<K, (u64, Arc<StoredRecord>)>,
+    by_age: BTreeMap<u64, K>,
     clock: u64,
 }
 
-impl RecordCache {
+impl<K: Clone + Eq + Hash> RecordCache<K> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             capacity,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                entries: HashMap::new(),
+                by_age: BTreeMap::new(),
+                clock: 0,
+            }),
         }
     }
 
-    pub(crate) fn get(&self, key: &Key) -> Option<Arc<StoredRecord>> {
+    pub(crate) fn get(&self, key: &K) -> Option<Arc<StoredRecord>> {
         let mut state = self.state.lock();
         let state = &mut *state;
         let (age, record) = state.entries.get_mut(key)?;
@@ -41,7 +43,7 @@ impl RecordCache {
         Some(Arc::clone(record))
     }
 
-    pub(crate) fn insert(&self, key: Key, record: Arc<StoredRecord>) {
+    pub(crate) fn insert(&self, key: K, record: Arc<StoredRecord>) {
         let mut state = self.state.lock();
         state.clock += 1;
         let age = state.clock;
@@ -58,10 +60,10 @@ impl RecordCache {
     }
 
     /// Forgets what a deletion made untrue.
-    pub(crate) fn forget(&self, gone: impl Fn(&MapOutputId) -> bool) {
+    pub(crate) fn forget(&self, gone: impl Fn(&K) -> bool) {
         let mut state = self.state.lock();
         let state = &mut *state;
-        state.entries.retain(|(id, _), _| !gone(id));
-        state.by_age.retain(|_, (id, _)| !gone(id));
+        state.entries.retain(|key, _| !gone(key));
+        state.by_age.retain(|_, key| !gone(key));
     }
 }

@@ -52,7 +52,9 @@ mod tests {
 
     #[test]
     fn pieces_of_any_length_give_the_checksums_of_the_whole_and_of_its_blocks() {
-        let bytes: Vec<u8> = (0..BLOCK as usize * 2 + 10).map(|i| (i * i >> 7) as u8).collect();
+        let bytes: Vec<u8> = (0..BLOCK as usize * 2 + 10)
+            .map(|i| ((i * i) >> 7) as u8)
+            .collect();
         for (length, blocks) in [
             (0, 0),
             (1, 0),

@@ -72,6 +72,13 @@ pub enum StoreError {
         #[source]
         source: DataFusionError,
     },
+    /// An output cannot be kept on this executor's disk.
+    #[error("an output cannot be kept on the executor's disk")]
+    LocalDisk {
+        /// The cause; `QuotaExceeded` when CNE_LOCAL_QUOTA is used up by what has to be kept.
+        #[source]
+        source: std::io::Error,
+    },
     /// A bucket number outside the record.
     #[error("bucket {bucket} of {num_buckets} was asked for")]
     NoSuchBucket {
@@ -102,7 +109,7 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the same task, tried again, may succeed. A lost output is not: its producer has to run first.
     pub fn retryable(&self) -> bool {
-        matches!(self, Self::Transient { .. })
+        matches!(self, Self::Transient { .. } | Self::LocalDisk { .. })
     }
 
     /// Whether the output of a producer is gone, so that the query has to be restarted.

@@ -12,17 +12,20 @@
 //!
 //! Results are map outputs with one bucket.
 
+mod behind;
 mod cache;
 mod checksum;
 mod counts;
 mod encode;
 mod error;
 mod gather;
+mod kept;
 mod key;
 mod local;
 mod open;
 mod output;
 mod partition;
+mod peers;
 mod reader;
 mod registry;
 mod retry;
@@ -38,16 +41,21 @@ mod writer;
 pub use counts::{Outcome, RequestCount, RequestCounts, Verb};
 pub use encode::Compression;
 pub use error::StoreError;
+pub use kept::Publication;
 pub use key::{MapOutput, MapOutputId, OutputVersion, TaskAttempt};
 pub use local::{LocalParts, LocalUsage};
 pub use open::{ClientOptions, open_store};
+pub use output::Durability;
 pub use partition::{PartitionedBatch, partition_batch};
+pub use peers::{PeerError, Peers};
 pub use registry::{AccessError, ExecutorObjectStores};
 pub use retry::RetryPolicy;
 pub use store::{Committed, ShuffleStore, StoredRecord};
 pub use sweep::Swept;
 pub use writer::{ShuffleWriter, WriterOptions};
 
+#[cfg(test)]
+mod behind_tests;
 #[cfg(test)]
 mod fault_tests;
 #[cfg(test)]

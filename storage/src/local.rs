@@ -8,10 +8,14 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
+
+/// A disk that failed (is full, mostly) is left alone for this time.
+const AFTER_FAILURE: Duration = Duration::from_secs(30);
 
 /// A directory of this process alone with parts of immutable objects, named by key and range. When they are more than the quota, those go that
 /// were not used for longest; what is kept is not let go.
@@ -34,6 +38,8 @@ struct State {
     clock: u64,
     bytes: u64,
     kept_bytes: u64,
+    /// When a write failed last.
+    failed: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -155,6 +161,15 @@ impl LocalParts {
         }
     }
 
+    /// Whether half of the room is taken by what is kept, or the disk failed lately: then nothing more should be kept.
+    pub(crate) fn is_crowded(&self) -> bool {
+        let state = self.state.lock();
+        state.kept_bytes >= self.quota / 2
+            || state
+                .failed
+                .is_some_and(|failed| failed.elapsed() < AFTER_FAILURE)
+    }
+
     fn path(&self, file: u64) -> PathBuf {
         self.directory.join(file.to_string())
     }
@@ -224,6 +239,7 @@ impl LocalParts {
                 Ok(()) => parts.add(&key, start, length, file, false),
                 Err(error) => {
                     tracing::debug!(key, %error, "a fetched part is not kept on disk");
+                    parts.state.lock().failed = Some(Instant::now());
                     parts.release(length);
                     parts.unlink(vec![file]);
                 }
@@ -258,6 +274,26 @@ impl LocalParts {
         }
     }
 
+    /// From now on the parts of `key` may be let go.
+    pub(crate) fn let_go(&self, key: &str) {
+        let mut state = self.state.lock();
+        let now = state.tick();
+        let state = &mut *state;
+        let Some(parts) = state.objects.get_mut(key) else {
+            return;
+        };
+        for (nth, (start, part)) in parts
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, (_, part))| part.age.is_none())
+        {
+            part.age = Some(now + nth as u64);
+            state.kept_bytes -= part.end - start;
+            state.by_age.insert(now + nth as u64, (key.to_string(), *start));
+        }
+        state.clock = now + parts.len() as u64;
+    }
+
     /// Removes all parts of the objects that are `gone`, kept ones too.
     pub(crate) fn forget(&self, gone: impl Fn(&str) -> bool) {
         let mut state = self.state.lock();
@@ -285,6 +321,11 @@ pub(crate) struct LocalWriter {
 }
 
 impl LocalWriter {
+    /// Bytes appended so far.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
     /// Appends bytes. The write before has ended when this returns.
     ///
     /// # Errors
@@ -313,7 +354,13 @@ impl LocalWriter {
 
     async fn settle(&mut self) -> io::Result<Option<File>> {
         match self.pending.take() {
-            Some(write) => Ok(Some(write.await??)),
+            Some(write) => {
+                let written = write.await?;
+                if written.is_err() {
+                    self.parts.state.lock().failed = Some(Instant::now());
+                }
+                written.map(Some)
+            }
             None => Ok(None),
         }
     }

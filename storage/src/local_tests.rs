@@ -182,7 +182,7 @@ async fn a_shuffle_of_a_gibibyte_takes_few_requests() {
         let mut bytes = 0;
         for task in 0..TASKS {
             let (store, ..) = &executors[task as usize % 2];
-            let value: Vec<u8> = (0..26u32 << 10).map(|i| (i * (task + 7) >> 3) as u8).collect();
+            let value: Vec<u8> = (0..26u32 << 10).map(|i| ((i * (task + 7)) >> 3) as u8).collect();
             let values = BinaryArray::from_iter_values((0..TASKS).map(|_| &value));
             let rows = RecordBatch::try_from_iter([("b", Arc::new(values) as ArrayRef)]).unwrap();
             let id = MapOutputId::new(job.as_str(), u32::from(own), task);

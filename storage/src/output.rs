@@ -1,59 +1,113 @@
-use bytes::Bytes;
+use std::sync::Arc;
 
-use crate::StoreError;
+use bytes::Bytes;
+use cne_proto::v1::CommitRecord;
+
 use crate::local::LocalWriter;
 use crate::upload::Upload;
+use crate::{Committed, ShuffleStore, StoreError};
 
-/// The data object of an attempt under construction: sent to the store, and written to this executor's disk beside it, where there is room, so
-/// that tasks here read it without a request.
-pub(crate) struct Output {
-    upload: Upload,
-    copy: Option<LocalWriter>,
+/// When an output counts as committed, and so how much of finished work an executor takes along when it is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// When it is on its executor's disk. It never goes further, unless the executor is drained.
+    Local,
+    /// When it is on its executor's disk. It goes into the store behind the task.
+    WriteBehind,
+    /// When its record is in the store.
+    #[default]
+    Store,
+}
+
+/// The data object of an attempt under construction.
+pub(crate) enum Output {
+    /// Sent to the store, and written to this executor's disk beside it, where there is room, so that tasks here read it without a request.
+    Stored {
+        upload: Upload,
+        copy: Option<LocalWriter>,
+    },
+    /// Written to this executor's disk.
+    Kept { writer: LocalWriter, publish: bool },
 }
 
 impl Output {
-    pub(crate) fn new(upload: Upload, copy: Option<LocalWriter>) -> Self {
-        Self { upload, copy }
+    /// As `durability` says. What should go into the store anyway goes there at once when this executor has too much that waits for it already;
+    /// and everything does where executors keep nothing for each other.
+    pub(crate) fn new(store: &ShuffleStore, durability: Durability, data_key: &str) -> Self {
+        let local = store.local();
+        if let (Some(local), Some(_)) = (local, store.sharing()) {
+            let publish = durability == Durability::WriteBehind;
+            if durability == Durability::Local || (publish && !local.is_crowded()) {
+                let writer = local.writer(data_key.to_string());
+                return Self::Kept { writer, publish };
+            }
+        }
+        let upload = Upload::new(
+            Arc::clone(store.object_store()),
+            store.locate(data_key),
+            store.retry(),
+        );
+        let copy = store.copies().map(|local| local.writer(data_key.to_string()));
+        Self::Stored { upload, copy }
     }
 
     /// Bytes accepted so far.
     pub(crate) fn written(&self) -> u64 {
-        self.upload.written()
+        match self {
+            Self::Stored { upload, .. } => upload.written(),
+            Self::Kept { writer, .. } => writer.written(),
+        }
     }
 
     /// Memory held.
     pub(crate) fn memory(&self) -> usize {
-        self.upload.memory()
+        match self {
+            Self::Stored { upload, .. } => upload.memory(),
+            Self::Kept { .. } => 0,
+        }
     }
 
     /// Appends bytes; waits when too much is in flight.
     pub(crate) async fn push(&mut self, bytes: Bytes) -> Result<(), StoreError> {
-        if let Some(copy) = &mut self.copy
-            && let Err(error) = copy.push(bytes.clone()).await
-        {
-            tracing::debug!(%error, "an output is not kept on disk");
-            self.copy = None;
+        match self {
+            Self::Stored { upload, copy } => {
+                if let Some(writer) = copy
+                    && let Err(error) = writer.push(bytes.clone()).await
+                {
+                    tracing::debug!(%error, "an output is not kept on disk");
+                    *copy = None;
+                }
+                upload.push(bytes).await
+            }
+            Self::Kept { writer, .. } => writer.push(bytes).await.map_err(unkept),
         }
-        self.upload.push(bytes).await
     }
 
-    /// Makes the object visible in the store. What comes back is the copy, to be finished when the attempt has won.
-    pub(crate) async fn finish(self) -> Result<Copy, StoreError> {
-        self.upload.finish().await?;
-        Ok(Copy(self.copy))
+    /// Commits the output: `record` describes what was pushed.
+    pub(crate) async fn commit(
+        self,
+        store: &ShuffleStore,
+        record: CommitRecord,
+    ) -> Result<Committed, StoreError> {
+        match self {
+            Self::Stored { upload, copy } => {
+                upload.finish().await?;
+                let committed = store.commit(record).await?;
+                if let Some(copy) = copy.filter(|_| committed.won)
+                    && let Err(error) = copy.finish(false).await
+                {
+                    tracing::debug!(%error, "an output is not kept on disk");
+                }
+                Ok(committed)
+            }
+            Self::Kept { writer, publish } => {
+                writer.finish(true).await.map_err(unkept)?;
+                store.keep(record, publish)
+            }
+        }
     }
 }
 
-/// The copy on this executor's disk. Dropped, it is removed.
-pub(crate) struct Copy(Option<LocalWriter>);
-
-impl Copy {
-    /// Lets tasks of this executor read it.
-    pub(crate) async fn publish(self) {
-        if let Some(copy) = self.0
-            && let Err(error) = copy.finish(false).await
-        {
-            tracing::debug!(%error, "an output is not kept on disk");
-        }
-    }
+fn unkept(source: std::io::Error) -> StoreError {
+    StoreError::LocalDisk { source }
 }

@@ -13,13 +13,13 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 
-use crate::source::{Source, blocks_of};
-use crate::{MapOutputId, ShuffleStore, StoreError, StoredRecord};
+use crate::source::Source;
+use crate::{MapOutput, ShuffleStore, StoreError, StoredRecord};
 
 /// Opens one bucket of a committed output. No row is handed out before the checksum of its bytes was compared.
 pub(crate) async fn read_bucket(
     store: &ShuffleStore,
-    id: &MapOutputId,
+    output: &MapOutput,
     stored: &Arc<StoredRecord>,
     bucket: u32,
 ) -> Result<SendableRecordBatchStream, StoreError> {
@@ -34,12 +34,9 @@ pub(crate) async fn read_bucket(
     if range.length == 0 {
         return Ok(adapt(Arc::clone(&schema), futures::stream::empty().boxed()));
     }
-    let source = Source::new(store, id, stored);
+    let source = Source::new(store, output, stored);
     let decode = Decode::new(record.data_key.clone(), Arc::clone(&schema), range.rows);
-    let mut blocks = blocks_of(&range).ok_or_else(|| StoreError::Corrupt {
-        key: record.data_key.clone(),
-        what: format!("the record has not one checksum for each block of bucket {bucket}"),
-    })?;
+    let mut blocks = source.blocks(&range)?;
     if blocks.len() == 1 {
         // Small: whoever opens several of them ahead has their bytes then.
         let block = source.bucket(bucket as usize, blocks.remove(0)).await?;

@@ -71,7 +71,7 @@ impl RetryPolicy {
     }
 
     /// Full jitter, so that many tasks that failed together do not come back together.
-    fn pause(&self, attempt: u32) -> Duration {
+    pub(crate) fn pause(&self, attempt: u32) -> Duration {
         let bound = self.base.saturating_mul(1 << (attempt - 1).min(16)).min(self.max);
         bound.mul_f64(rand::random::<f64>())
     }

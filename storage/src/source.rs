@@ -10,7 +10,7 @@ use crate::checksum::BLOCK;
 use crate::retry::refused;
 use crate::store::lost;
 use crate::windows::window_of;
-use crate::{MapOutputId, ShuffleStore, StoreError, StoredRecord};
+use crate::{MapOutput, ShuffleStore, StoreError, StoredRecord};
 
 /// Bytes that are fetched and checked at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +33,11 @@ impl Block {
 }
 
 /// The blocks of a bucket; `None` when the record does not have their checksums.
-pub(crate) fn blocks_of(range: &BucketRange) -> Option<Vec<Block>> {
+fn blocks_of(range: &BucketRange) -> Option<Vec<Block>> {
     let end = range.offset.checked_add(range.length)?;
+    if range.length == 0 {
+        return Some(vec![]);
+    }
     if range.length <= BLOCK {
         return Some(vec![Block {
             bytes: range.offset..end,
@@ -53,20 +56,20 @@ pub(crate) fn blocks_of(range: &BucketRange) -> Option<Vec<Block>> {
     (blocks.len() as u64 == expected && range.block_checksums.len() as u64 == expected).then_some(blocks)
 }
 
-/// Where the bytes of a committed output come from: this executor's disk, else the store.
+/// Where the bytes of a committed output come from: this executor's disk, else that of the executor that keeps it, else the store.
 #[derive(Clone)]
 pub(crate) struct Source {
     store: ShuffleStore,
-    id: MapOutputId,
+    output: MapOutput,
     stored: Arc<StoredRecord>,
     path: Path,
 }
 
 impl Source {
-    pub(crate) fn new(store: &ShuffleStore, id: &MapOutputId, stored: &Arc<StoredRecord>) -> Self {
+    pub(crate) fn new(store: &ShuffleStore, output: &MapOutput, stored: &Arc<StoredRecord>) -> Self {
         Self {
             store: store.clone(),
-            id: id.clone(),
+            output: output.clone(),
             stored: Arc::clone(stored),
             path: store.locate(&stored.record.data_key),
         }
@@ -76,10 +79,30 @@ impl Source {
         &self.stored.record.data_key
     }
 
+    /// The blocks of a bucket.
+    pub(crate) fn blocks(&self, range: &BucketRange) -> Result<Vec<Block>, StoreError> {
+        blocks_of(range).ok_or_else(|| StoreError::Corrupt {
+            key: self.key().to_string(),
+            what: "the record has not one checksum for each block of a bucket".to_string(),
+        })
+    }
+
+    /// A block of an output that is kept on this executor.
+    pub(crate) async fn kept(&self, block: &Block) -> Result<Bytes, StoreError> {
+        let bytes = self.at_hand(block).await;
+        bytes.ok_or_else(|| lost(&self.output.id, "its copy on the executor cannot be read"))
+    }
+
     /// All bytes of a bucket that is one block. Its neighbours come along and stay on this executor's disk: other tasks will ask for them.
     pub(crate) async fn bucket(&self, bucket: usize, block: Block) -> Result<Bytes, StoreError> {
         let window = window_of(&self.stored.record.buckets, bucket, self.store.window());
-        let (Some(window), Some(_)) = (window, self.store.local()) else {
+        let from_executor = || {
+            self.store
+                .sharing()
+                .is_some_and(|sharing| sharing.holder(&self.output).is_some())
+        };
+        let stays = self.store.copies().is_some() || (self.store.local().is_some() && from_executor());
+        let Some(window) = window.filter(|_| stays) else {
             return self.checked(block).await;
         };
         if let Some(bytes) = self.at_hand(&block).await {
@@ -129,16 +152,20 @@ impl Source {
         }
     }
 
-    /// From the store. Damaged bytes may have been damaged on the way: they are fetched as often as `tries` says.
+    /// From its executor, else from the store. Damaged bytes may have been damaged on the way: they are fetched as often as `tries` says, the
+    /// last time from the store.
     async fn fetched(&self, block: Block, tries: u32) -> Result<Bytes, StoreError> {
         let mut left = tries;
         loop {
             left = left.saturating_sub(1);
-            let bytes = self.fetch(block.bytes.clone()).await?;
+            let bytes = match left {
+                0 => self.from_store(block.bytes.clone()).await?,
+                _ => self.fetch(block.bytes.clone()).await?,
+            };
             let Err(what) = block.check(&bytes) else {
                 return Ok(bytes);
             };
-            tracing::warn!(key = self.key(), range = ?block.bytes, what, left, "damaged bytes from the store");
+            tracing::warn!(key = self.key(), range = ?block.bytes, what, left, "damaged bytes were fetched");
             if left == 0 {
                 return Err(StoreError::Corrupt {
                     key: self.path.to_string(),
@@ -165,11 +192,30 @@ impl Source {
     }
 
     async fn fetch(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
+        match self.from_holder(range.clone()).await {
+            Some(bytes) => Ok(bytes),
+            None => self.from_store(range).await,
+        }
+    }
+
+    async fn from_holder(&self, range: Range<u64>) -> Option<Bytes> {
+        let sharing = self.store.sharing()?;
+        let holder = sharing.holder(&self.output)?;
+        match sharing.peers.range(&holder, self.key(), range).await {
+            Ok(found) => found,
+            Err(error) => {
+                sharing.silent(&holder, &error);
+                None
+            }
+        }
+    }
+
+    async fn from_store(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
         let store = self.store.object_store();
         let read = || store.get_range(&self.path, range.clone());
         match self.store.retry().run("read", &self.path, read).await? {
             Ok(bytes) => Ok(bytes),
-            Err(Error::NotFound { .. }) => Err(lost(&self.id, "no data object")),
+            Err(Error::NotFound { .. }) => Err(lost(&self.output.id, "no data object")),
             Err(source) => Err(refused("read", &self.path, source)),
         }
     }

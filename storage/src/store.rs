@@ -1,6 +1,8 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
+use bytes::Bytes;
 use cne_proto::v1::CommitRecord;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -9,11 +11,13 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 use prost::Message;
+use tokio::runtime::Handle;
 
 use crate::cache::RecordCache;
 use crate::encode::schema_from_message;
 use crate::key::{FAN_OUT, check_namespace, locate};
 use crate::local::{LocalParts, LocalUsage};
+use crate::peers::{Peers, Sharing};
 use crate::retry::refused;
 use crate::windows::Flights;
 use crate::{MapOutput, MapOutputId, RetryPolicy, ShuffleWriter, StoreError, TaskAttempt, WriterOptions, reader};
@@ -22,6 +26,8 @@ use crate::{MapOutput, MapOutputId, RetryPolicy, ShuffleWriter, StoreError, Task
 const CACHED_RECORDS: usize = 16_384;
 /// Map outputs opened at the same time by one reader; bounds its memory together with the reader's block.
 const OPENED_AHEAD: usize = 4;
+/// Times that a store may refuse a create although there is no record.
+const REFUSED_CREATES: u32 = 5;
 /// Deletions and listings at the same time.
 const CONCURRENT_DELETES: usize = 8;
 
@@ -31,10 +37,12 @@ pub struct ShuffleStore {
     store: Arc<dyn ObjectStore>,
     prefix: Path,
     retry: RetryPolicy,
-    cache: Arc<RecordCache>,
+    cache: Arc<RecordCache<(MapOutputId, u32)>>,
     local: Option<Arc<LocalParts>>,
     window: u64,
+    copies: bool,
     flights: Arc<Flights>,
+    sharing: Option<Arc<Sharing>>,
 }
 
 /// A commit record as it lies in the store.
@@ -42,7 +50,7 @@ pub struct ShuffleStore {
 pub struct StoredRecord {
     /// The winning attempt's record.
     pub record: CommitRecord,
-    /// CRC-32 of the stored bytes: what a consumer notes as `MapOutputInput.commit_checksum`.
+    /// CRC-32 of the record's bytes: what a consumer notes as `MapOutputInput.commit_checksum`.
     pub checksum: u32,
     /// Schema of the rows.
     pub schema: SchemaRef,
@@ -67,7 +75,9 @@ impl ShuffleStore {
             cache: Arc::new(RecordCache::new(CACHED_RECORDS)),
             local: None,
             window: 0,
+            copies: false,
             flights: Arc::default(),
+            sharing: None,
         }
     }
 
@@ -77,11 +87,35 @@ impl ShuffleStore {
         self
     }
 
-    /// Keeps what is written and fetched here in `local`, too. Of an output with several buckets, neighbouring ones that together have about
-    /// `window` bytes are fetched by one request; 0: each by its own.
+    /// Has room for outputs on this executor's disk. Of one with several buckets, neighbouring ones that together have about `window` bytes are
+    /// fetched by one request, and stay; 0: each by its own.
     pub fn with_local(mut self, local: Arc<LocalParts>, window: u64) -> Self {
-        (self.local, self.window) = (Some(local), window);
+        (self.local, self.window, self.copies) = (Some(local), window, true);
         self
+    }
+
+    /// What is in the store is not copied to this executor's disk: it is as near where it is.
+    pub fn without_copies(mut self) -> Self {
+        self.copies = false;
+        self
+    }
+
+    /// Takes part in what executors keep for each other (needs [`Self::with_local`]): outputs that are not in the store, or not yet. Those go
+    /// there on `runtime`.
+    pub fn with_peers(mut self, peers: Arc<dyn Peers>, runtime: Handle) -> Self {
+        self.sharing = Some(Arc::new(Sharing::new(peers, runtime)));
+        self
+    }
+
+    pub(crate) fn sharing(&self) -> Option<&Arc<Sharing>> {
+        self.sharing.as_ref()
+    }
+
+    /// Notes which executor (host:port) is said to keep an output.
+    pub fn note_holder(&self, output: MapOutput, holder: &Arc<str>) {
+        if let Some(sharing) = &self.sharing {
+            sharing.note(output, holder);
+        }
     }
 
     /// What is kept on this executor's disk.
@@ -91,6 +125,11 @@ impl ShuffleStore {
 
     pub(crate) fn local(&self) -> Option<&Arc<LocalParts>> {
         self.local.as_ref()
+    }
+
+    /// Where copies of what is in the store go.
+    pub(crate) fn copies(&self) -> Option<&Arc<LocalParts>> {
+        self.local.as_ref().filter(|_| self.copies)
     }
 
     pub(crate) fn window(&self) -> u64 {
@@ -136,37 +175,52 @@ impl ShuffleStore {
         let id = MapOutputId::new(&record.namespace, record.stage_id, record.map_partition);
         let generation = record.generation;
         let path = self.locate(&id.commit_key(generation)?);
-        let payload = PutPayload::from(record.encode_to_vec());
+        let bytes = encode_record(&record);
+        let payload = PutPayload::from(bytes.clone());
         let create = || {
             self.store
                 .put_opts(&path, payload.clone(), PutMode::Create.into())
         };
-        match self.retry.run("commit", &path, create).await {
-            Ok(Ok(_)) => {
-                let stored = Arc::new(decode_record(&id, generation, &path, &record.encode_to_vec())?);
-                self.cache.insert((id, generation), Arc::clone(&stored));
-                Ok(Committed { won: true, stored })
+        let mut refusals = 0;
+        loop {
+            let refusal = match self.retry.run("commit", &path, create).await {
+                Ok(Ok(_)) => {
+                    let stored = Arc::new(decode_record(&id, generation, &path, &bytes)?);
+                    self.cache.insert((id, generation), Arc::clone(&stored));
+                    return Ok(Committed { won: true, stored });
+                }
+                // The create of our own first try may have arrived although its answer did not: who won is in the record, not in the answer.
+                Ok(Err(refusal @ (Error::AlreadyExists { .. } | Error::Precondition { .. }))) => refusal,
+                Ok(Err(source)) => return Err(refused("commit", &path, source)),
+                Err(unanswered) => return self.settle(&id, &record).await?.ok_or(unanswered),
+            };
+            if let Some(committed) = self.settle(&id, &record).await? {
+                return Ok(committed);
             }
-            // The create of our own first try may have arrived although its answer did not: who won is in the record, not in the answer.
-            Ok(Err(Error::AlreadyExists { .. } | Error::Precondition { .. })) => {
-                self.settle(&id, record).await
+            // S3 also refuses while another create is under way (409), which may fail yet.
+            refusals += 1;
+            if refusals >= REFUSED_CREATES {
+                return Err(StoreError::Transient {
+                    operation: "commit",
+                    key: path.to_string(),
+                    attempts: refusals,
+                    source: refusal,
+                });
             }
-            Ok(Err(source)) => Err(refused("commit", &path, source)),
-            Err(unanswered) => match self.published(&id, generation).await {
-                Ok(Some(_)) => self.settle(&id, record).await,
-                _ => Err(unanswered),
-            },
+            tokio::time::sleep(self.retry.pause(refusals)).await;
         }
     }
 
-    async fn settle(&self, id: &MapOutputId, ours: CommitRecord) -> Result<Committed, StoreError> {
-        let published = self.published(id, ours.generation).await?;
-        let stored = published.ok_or_else(|| lost(id, "no commit record"))?;
-        let won = stored.record == ours;
+    /// Who won; `None` when there is no record.
+    async fn settle(&self, id: &MapOutputId, ours: &CommitRecord) -> Result<Option<Committed>, StoreError> {
+        let Some(stored) = self.published(id, ours.generation).await? else {
+            return Ok(None);
+        };
+        let won = stored.record == *ours;
         if !won && !ours.data_key.is_empty() {
             self.delete_data(&ours.data_key).await;
         }
-        Ok(Committed { won, stored })
+        Ok(Some(Committed { won, stored }))
     }
 
     /// Removes data that no record refers to. A failure costs space only, until the namespace is deleted.
@@ -182,7 +236,7 @@ impl ShuffleStore {
     }
 
     /// The published record of a map output in one generation, if there is one.
-    async fn published(
+    pub(crate) async fn published(
         &self,
         id: &MapOutputId,
         generation: u32,
@@ -192,25 +246,84 @@ impl ShuffleStore {
         if let Some(stored) = self.cache.get(&key) {
             return Ok(Some(stored));
         }
-        let read = || async { self.store.get(&path).await?.bytes().await };
-        let bytes = match self.retry.run("read commit", &path, read).await? {
-            Ok(bytes) => bytes,
-            Err(Error::NotFound { .. }) => return Ok(None),
-            Err(source) => return Err(refused("read commit", &path, source)),
-        };
-        let stored = Arc::new(decode_record(id, generation, &path, &bytes)?);
-        self.cache.insert(key, Arc::clone(&stored));
-        Ok(Some(stored))
+        let mut damaged = false;
+        loop {
+            let read = || async { self.store.get(&path).await?.bytes().await };
+            let bytes = match self.retry.run("read commit", &path, read).await? {
+                Ok(bytes) => bytes,
+                Err(Error::NotFound { .. }) => return Ok(None),
+                Err(source) => return Err(refused("read commit", &path, source)),
+            };
+            match decode_record(id, generation, &path, &bytes) {
+                Ok(stored) => {
+                    let stored = Arc::new(stored);
+                    self.cache.insert(key, Arc::clone(&stored));
+                    return Ok(Some(stored));
+                }
+                // Once more: it may have been damaged on the way.
+                Err(error) if !std::mem::replace(&mut damaged, true) => {
+                    tracing::warn!(key = %path, %error, "a damaged commit record is read again");
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
-    /// The record of what one attempt wrote; [`StoreError::LostOutput`] when it is not the published one.
+    /// Whether the record of this very output was seen in the store.
+    pub(crate) fn is_cached(&self, output: &MapOutput) -> bool {
+        let key = (output.id.clone(), output.version.generation);
+        let found = self.cache.get(&key);
+        found.is_some_and(|found| found.record.attempt == output.version.attempt)
+    }
+
+    /// The record of what one attempt wrote: kept here, by the executor that is said to keep it, or published; [`StoreError::LostOutput`] when it
+    /// is nowhere.
     pub async fn record(&self, output: &MapOutput) -> Result<Arc<StoredRecord>, StoreError> {
+        if let Some(kept) = self.record_of_executor(output).await? {
+            return Ok(kept);
+        }
         let published = self.published(&output.id, output.version.generation).await?;
         let stored = published.ok_or_else(|| lost(&output.id, "no commit record"))?;
         if stored.record.attempt != output.version.attempt {
             return Err(lost(&output.id, "another attempt's output is there"));
         }
         Ok(stored)
+    }
+
+    async fn record_of_executor(&self, output: &MapOutput) -> Result<Option<Arc<StoredRecord>>, StoreError> {
+        let Some(sharing) = &self.sharing else {
+            return Ok(None);
+        };
+        if let Some(kept) = sharing.kept.stored(output) {
+            return Ok(Some(kept));
+        }
+        if let Some(seen) = sharing.records.get(output) {
+            return Ok(Some(seen));
+        }
+        let Some(holder) = sharing.holder(output) else {
+            return Ok(None);
+        };
+        match sharing.peers.record(&holder, output).await {
+            Ok(None) => Ok(None),
+            Ok(Some(bytes)) => {
+                let generation = output.version.generation;
+                let path = self.locate(&output.id.commit_key(generation)?);
+                let stored = decode_record(&output.id, generation, &path, &bytes);
+                let Ok(stored) = stored.map(Arc::new) else {
+                    tracing::warn!(%holder, ?output, "another executor sends no record of an output");
+                    return Ok(None);
+                };
+                if stored.record.attempt != output.version.attempt {
+                    return Ok(None);
+                }
+                sharing.records.insert(output.clone(), Arc::clone(&stored));
+                Ok(Some(stored))
+            }
+            Err(error) => {
+                sharing.silent(&holder, &error);
+                Ok(None)
+            }
+        }
     }
 
     /// The newest record of a map output up to `generation`, whichever attempt wrote it. What it was made from is for the caller to check.
@@ -249,7 +362,7 @@ impl ShuffleStore {
     /// The stream's errors are [`StoreError`]s, see [`StoreError::find`].
     pub async fn read(&self, output: &MapOutput, bucket: u32) -> Result<SendableRecordBatchStream, StoreError> {
         let stored = self.record(output).await?;
-        reader::read_bucket(self, &output.id, &stored, bucket).await
+        reader::read_bucket(self, output, &stored, bucket).await
     }
 
     /// The rows of one bucket of many map outputs, one after the other in the order of `outputs`. The next few are opened (their record read,
@@ -272,7 +385,7 @@ impl ShuffleStore {
     /// Removes all outputs of a query and says how many objects that were. What is already gone is no error.
     pub async fn delete_namespace(&self, namespace: &str) -> Result<u64, StoreError> {
         check_namespace(namespace)?;
-        self.cache.forget(|id| id.namespace == namespace);
+        self.forget(|id| id.namespace == namespace);
         self.forget_local(|fan_out| format!("{fan_out:x}/{namespace}/"));
         self.delete_below(|fan_out| format!("{fan_out:x}/{namespace}"))
             .await
@@ -281,11 +394,27 @@ impl ShuffleStore {
     /// Removes the outputs of one stage of a query.
     pub async fn delete_stage(&self, namespace: &str, stage_id: u32) -> Result<u64, StoreError> {
         check_namespace(namespace)?;
-        self.cache
-            .forget(|id| id.namespace == namespace && id.stage_id == stage_id);
+        self.forget(|id| id.namespace == namespace && id.stage_id == stage_id);
         self.forget_local(|fan_out| format!("{fan_out:x}/{namespace}/{stage_id}/"));
         self.delete_below(|fan_out| format!("{fan_out:x}/{namespace}/{stage_id}"))
             .await
+    }
+
+    /// Forgets what is kept of queries of which nothing was written here for `age`: their removal was never asked for.
+    pub fn forget_older(&self, age: Duration) {
+        let old = self.sharing.as_ref().map(|sharing| sharing.kept.older_than(age));
+        for namespace in old.into_iter().flatten() {
+            tracing::info!(namespace, "outputs of a forgotten query are removed");
+            self.forget(|id| id.namespace == namespace);
+            self.forget_local(|fan_out| format!("{fan_out:x}/{namespace}/"));
+        }
+    }
+
+    fn forget(&self, gone: impl Fn(&MapOutputId) -> bool) {
+        self.cache.forget(|(id, _)| gone(id));
+        if let Some(sharing) = &self.sharing {
+            sharing.forget(|output| gone(&output.id));
+        }
     }
 
     fn forget_local(&self, directory: impl Fn(u32) -> String) {
@@ -339,8 +468,15 @@ pub(crate) fn lost(id: &MapOutputId, what: &'static str) -> StoreError {
     }
 }
 
+/// The bytes of a record as they are stored: the message, and its CRC-32 in four bytes, little endian.
+pub(crate) fn encode_record(record: &CommitRecord) -> Bytes {
+    let mut bytes = record.encode_to_vec();
+    bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
+    bytes.into()
+}
+
 /// Decodes a record and checks that it is the one of `id`, and that its data is where only this map output's data can be.
-fn decode_record(
+pub(crate) fn decode_record(
     id: &MapOutputId,
     generation: u32,
     path: &Path,
@@ -350,7 +486,14 @@ fn decode_record(
         key: path.to_string(),
         what: what.to_string(),
     };
-    let record = CommitRecord::decode(bytes).map_err(|_| corrupt("not a commit record"))?;
+    let (message, checksum) = bytes
+        .split_last_chunk::<4>()
+        .ok_or_else(|| corrupt("not a commit record"))?;
+    let checksum = u32::from_le_bytes(*checksum);
+    if crc32fast::hash(message) != checksum {
+        return Err(corrupt("the checksum of the commit record is wrong"));
+    }
+    let record = CommitRecord::decode(message).map_err(|_| corrupt("not a commit record"))?;
     let named = (
         record.namespace.as_str(),
         record.stage_id,
@@ -365,7 +508,7 @@ fn decode_record(
     }
     let schema = schema_from_message(&record.schema).map_err(|_| corrupt("the schema cannot be read"))?;
     Ok(StoredRecord {
-        checksum: crc32fast::hash(bytes),
+        checksum,
         schema,
         record,
     })

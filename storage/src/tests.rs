@@ -410,7 +410,7 @@ async fn a_repeated_commit_of_the_same_attempt_wins_again_and_keeps_its_data() {
     object_store
         .put(
             &Path::from(id.commit_key(0).unwrap()),
-            prost::Message::encode_to_vec(&forged).into(),
+            crate::store::encode_record(&forged).into(),
         )
         .await
         .unwrap();

@@ -14,8 +14,7 @@ use crate::encode::{StreamEncoder, schema_message};
 use crate::gather::Gather;
 use crate::output::Output;
 use crate::spill::{Spill, SpillReader};
-use crate::upload::Upload;
-use crate::{Committed, Compression, MapOutputId, ShuffleStore, StoreError, TaskAttempt};
+use crate::{Committed, Compression, Durability, MapOutputId, ShuffleStore, StoreError, TaskAttempt};
 
 /// Bytes handed to an upload at once.
 const CHUNK: usize = 1 << 20;
@@ -31,6 +30,8 @@ pub struct WriterOptions {
     pub gather_bytes: usize,
     /// Encoded bytes held before they are spilled, even if the pool has room for more.
     pub encoded_bytes: usize,
+    /// When the output counts as committed.
+    pub durability: Durability,
 }
 
 impl Default for WriterOptions {
@@ -40,6 +41,7 @@ impl Default for WriterOptions {
             batch_size: 8192,
             gather_bytes: 32 << 20,
             encoded_bytes: 256 << 20,
+            durability: Durability::default(),
         }
     }
 }
@@ -78,12 +80,7 @@ impl ShuffleWriter {
         options: WriterOptions,
     ) -> Result<Self, StoreError> {
         let data_key = id.data_key(&attempt)?;
-        let upload = Upload::new(
-            Arc::clone(store.object_store()),
-            store.locate(&data_key),
-            store.retry(),
-        );
-        let copy = store.local().map(|local| local.writer(data_key.clone()));
+        let output = Output::new(&store, options.durability, &data_key);
         let runtime = context.runtime_env();
         let consumer = MemoryConsumer::new(format!("ShuffleWriter[{}]", id.map_partition))
             .with_can_spill(num_buckets > 1);
@@ -104,7 +101,7 @@ impl ShuffleWriter {
             schema,
             options,
             data_key,
-            output: Output::new(upload, copy),
+            output,
         })
     }
 
@@ -253,7 +250,6 @@ impl ShuffleWriter {
             self.finish_bucket(bucket, &mut readers).await?;
         }
         let bytes = self.output.written();
-        let copy = self.output.finish().await?;
         let record = CommitRecord {
             namespace: self.id.namespace,
             stage_id: self.id.stage_id,
@@ -275,11 +271,7 @@ impl ShuffleWriter {
             inputs,
             bytes,
         };
-        let committed = self.store.commit(record).await?;
-        if committed.won {
-            copy.publish().await;
-        }
-        Ok(committed)
+        self.output.commit(&self.store, record).await
     }
 
     /// Appends one bucket: its part of each spill, oldest first, then what is in memory.

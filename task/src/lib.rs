@@ -18,7 +18,7 @@ pub use codec::CometCodec;
 pub use exchange::ExchangeExec;
 pub use location::OutputLocation;
 pub use merge::SortedMergeExec;
-pub use options::{GRPC_MESSAGE_BYTES, QueryOptions, changed_settings, session_config};
+pub use options::{Durability, GRPC_MESSAGE_BYTES, QueryOptions, changed_settings, session_config};
 pub use scope::{LaunchedTask, TaskIdentity, TaskScope};
 
 /// The scheduler attributes every successful task to a pseudo executor, which stands for what the task has stored: it is always registered and

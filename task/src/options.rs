@@ -20,6 +20,39 @@ use serde::de::DeserializeOwned;
 /// removes an executor to which it could not be sent.
 pub const GRPC_MESSAGE_BYTES: usize = 256 << 20;
 
+/// When the output of a task counts as committed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// When it is on its executor's disk.
+    Local,
+    /// When it is on its executor's disk; it goes into the store behind.
+    WriteBehind,
+    /// When it is in the store.
+    #[default]
+    Store,
+}
+
+impl Durability {
+    /// As it is written.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::WriteBehind => "write-behind",
+            Self::Store => "store",
+        }
+    }
+}
+
+impl FromStr for Durability {
+    type Err = ();
+
+    fn from_str(text: &str) -> std::result::Result<Self, ()> {
+        let all = [Self::Local, Self::WriteBehind, Self::Store];
+        all.into_iter().find(|one| one.as_str() == text).ok_or(())
+    }
+}
+
 /// What every task of a query has to know. Travels in Ballista's task properties under the prefix `comet.`.
 ///
 /// Written by hand: the entries of DataFusion's `extensions_options!` carry no prefix, and Ballista would drop them on the way.
@@ -39,6 +72,8 @@ pub struct QueryOptions {
     pub look_first: bool,
     /// Outputs (stage, map partition) that were found missing or damaged, and count for nothing wherever they are found.
     pub lost: BTreeSet<(u32, u32)>,
+    /// When the outputs of the query's tasks count as committed.
+    pub durability: Durability,
 }
 
 impl QueryOptions {
@@ -82,6 +117,7 @@ impl ExtensionOptions for QueryOptions {
             "namespace" => self.namespace = value.to_owned(),
             "generation" => self.generation = parse(key, value)?,
             "look_first" => self.look_first = parse(key, value)?,
+            "durability" => self.durability = parse(key, value)?,
             "lost" if value.is_empty() => self.lost.clear(),
             "lost" => self.lost = json(value)?,
             "config" if value.is_empty() => self.config.clear(),
@@ -107,6 +143,7 @@ impl ExtensionOptions for QueryOptions {
             ("generation", self.generation.to_string()),
             ("look_first", self.look_first.to_string()),
             ("lost", lost),
+            ("durability", self.durability.as_str().to_owned()),
         ]
         .into_iter()
         .map(|(key, value)| ConfigEntry {
@@ -174,6 +211,7 @@ mod tests {
             generation: 2,
             look_first: true,
             lost: BTreeSet::from([(1, 2), (3, 4)]),
+            durability: Durability::WriteBehind,
         };
         let pairs = sent.clone().apply_to(session_config());
         let mut received = session_config();

@@ -23,6 +23,17 @@ const LIMITS: Limits = Limits {
     values: 16,
 };
 
+/// An executor may ask for many outputs at once.
+const PEER_LIMITS: Limits = Limits {
+    bytes: 1 << 20,
+    depth: 3,
+    values: 100_000,
+};
+/// A result ticket is signed as it is.
+const RESULT: &[u8] = b"";
+/// No serialized message begins with a zero byte: what is signed for one purpose is never taken for the other.
+const PEER: &[u8] = b"\0peer\0";
+
 /// Why a ticket is not honoured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TicketError {
@@ -85,12 +96,20 @@ impl TicketKeys {
 
     /// Signs a ticket with the current key; gives what travels as the Flight ticket.
     pub fn sign(&self, ticket: &v1::ResultTicket) -> Bytes {
-        let ticket = ticket.encode_to_vec();
-        let signature = self.current.mac(&ticket).finalize().into_bytes().to_vec();
+        self.sign_bytes(RESULT, ticket.encode_to_vec())
+    }
+
+    /// Signs what one executor asks of another.
+    pub fn sign_peer(&self, ask: &v1::PeerAsk) -> Bytes {
+        self.sign_bytes(PEER, ask.encode_to_vec())
+    }
+
+    fn sign_bytes(&self, purpose: &[u8], ticket: Vec<u8>) -> Bytes {
+        let mac = self.current.mac(purpose, &ticket);
         let signed = v1::SignedTicket {
+            signature: mac.finalize().into_bytes().to_vec(),
             ticket,
             key_id: self.current.id.clone(),
-            signature,
         };
         signed.encode_to_vec().into()
     }
@@ -99,23 +118,41 @@ impl TicketKeys {
     ///
     /// Nothing of the content is read before the signature is known to be right; signatures are compared in constant time.
     pub fn verify(&self, bytes: &[u8], audience: &str, now: u64) -> Result<v1::ResultTicket, TicketError> {
-        let signed: v1::SignedTicket = decode(bytes, "cne.v1.SignedTicket")?;
+        let ticket = self.signed(RESULT, bytes, &LIMITS)?;
+        let ticket: v1::ResultTicket = decode(&ticket, "cne.v1.ResultTicket", &LIMITS)?;
+        check(&ticket.audience, ticket.expires_at, audience, now)?;
+        Ok(ticket)
+    }
+
+    /// Gives what another executor of the pool `audience` asks at `now`. A ticket that a client has is none of these.
+    pub fn verify_peer(&self, bytes: &[u8], audience: &str, now: u64) -> Result<v1::PeerAsk, TicketError> {
+        let ask = self.signed(PEER, bytes, &PEER_LIMITS)?;
+        let ask: v1::PeerAsk = decode(&ask, "cne.v1.PeerAsk", &PEER_LIMITS)?;
+        check(&ask.audience, ask.expires_at, audience, now)?;
+        Ok(ask)
+    }
+
+    fn signed(&self, purpose: &[u8], bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, TicketError> {
+        let signed: v1::SignedTicket = decode(bytes, "cne.v1.SignedTicket", limits)?;
         let mut keys = std::iter::once(&self.current).chain(&self.older);
         let key = keys
             .find(|key| key.id == signed.key_id)
             .ok_or(TicketError::UnknownKey)?;
-        key.mac(&signed.ticket)
+        key.mac(purpose, &signed.ticket)
             .verify_slice(&signed.signature)
             .map_err(|_| TicketError::BadSignature)?;
-        let ticket: v1::ResultTicket = decode(&signed.ticket, "cne.v1.ResultTicket")?;
-        if ticket.audience != audience {
-            return Err(TicketError::WrongAudience);
-        }
-        if now > ticket.expires_at {
-            return Err(TicketError::Expired);
-        }
-        Ok(ticket)
+        Ok(signed.ticket)
     }
+}
+
+fn check(found: &str, expires_at: u64, audience: &str, now: u64) -> Result<(), TicketError> {
+    if found != audience {
+        return Err(TicketError::WrongAudience);
+    }
+    if now > expires_at {
+        return Err(TicketError::Expired);
+    }
+    Ok(())
 }
 
 impl fmt::Debug for TicketKeys {
@@ -149,18 +186,19 @@ impl Key {
         })
     }
 
-    /// HMAC-SHA-256 over the key's id, a zero byte (ids have none) and the ticket.
-    fn mac(&self, ticket: &[u8]) -> Hmac<Sha256> {
+    /// HMAC-SHA-256 over the key's id, a zero byte (ids have none), the purpose and the ticket.
+    fn mac(&self, purpose: &[u8], ticket: &[u8]) -> Hmac<Sha256> {
         let mut mac = self.mac.clone();
         mac.update(self.id.as_bytes());
         mac.update(&[0]);
+        mac.update(purpose);
         mac.update(ticket);
         mac
     }
 }
 
-fn decode<M: Message + Default>(bytes: &[u8], name: &str) -> Result<M, TicketError> {
-    decode_strict(bytes, name, &LIMITS).map_err(|_| TicketError::Malformed)
+fn decode<M: Message + Default>(bytes: &[u8], name: &str, limits: &Limits) -> Result<M, TicketError> {
+    decode_strict(bytes, name, limits).map_err(|_| TicketError::Malformed)
 }
 
 #[cfg(test)]
@@ -179,6 +217,7 @@ mod tests {
             namespace: "namespace".into(),
             generation: 1,
             attempt: 9,
+            holder: String::new(),
             stage_id: 4,
             partition: 7,
             expires_at: 1000,
@@ -243,10 +282,30 @@ mod tests {
     }
 
     #[test]
+    fn a_result_ticket_is_not_an_executors_ask_and_the_other_way_round() {
+        let keys = keys(NEW);
+        let ask = v1::PeerAsk {
+            audience: "pool".into(),
+            expires_at: 1000,
+            ask: None,
+        };
+        assert_eq!(
+            keys.verify_peer(&keys.sign_peer(&ask), "pool", 0),
+            Ok(ask.clone())
+        );
+        let late = keys.verify_peer(&keys.sign_peer(&ask), "pool", 1001);
+        assert_eq!(late, Err(TicketError::Expired));
+        let ticket = keys.verify_peer(&keys.sign(&ticket()), "pool", 0);
+        assert_eq!(ticket, Err(TicketError::BadSignature));
+        let ask = keys.verify(&keys.sign_peer(&ask), "pool", 0);
+        assert_eq!(ask, Err(TicketError::BadSignature));
+    }
+
+    #[test]
     fn the_signature_is_the_one_that_is_documented() {
         // HMAC-SHA-256 of "k", a zero byte and "x" under sixteen bytes of 0x0b; from Python's hmac module.
         let keys = keys("k:0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b");
-        let mac = keys.current.mac(b"x").finalize().into_bytes();
+        let mac = keys.current.mac(RESULT, b"x").finalize().into_bytes();
         assert_eq!(
             hex::encode(mac),
             "ceed97bf8aaefea57baa348ba31fb3331d1e2c2f9f988f30ca07a5b854e8e9b1"

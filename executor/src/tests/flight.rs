@@ -31,6 +31,7 @@ fn ticket(job: &str) -> ResultTicket {
         query_id: "query".into(),
         generation: 0,
         attempt: 0,
+        holder: String::new(),
     }
 }
 

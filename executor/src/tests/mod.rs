@@ -3,6 +3,7 @@
 mod engine;
 mod flight;
 mod jobs;
+mod peers;
 mod service;
 mod sorted;
 

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use arrow_flight::{FlightEndpoint, FlightInfo, Location, PollInfo, Ticket};
 use bytes::Bytes;
 use cne_proto::v1::ResultTicket;
-use cne_task::codes;
+use cne_task::{Durability, codes};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use prost::Message;
 use prost_types::Timestamp;
@@ -72,6 +72,10 @@ impl FrontEnd {
                 expires_at: seconds(expires),
                 audience: self.options.pool_name.clone(),
                 query_id: query.id.clone(),
+                holder: match self.options.durability {
+                    Durability::Store => String::new(),
+                    _ => outcome.holders.get(partition).cloned().unwrap_or_default(),
+                },
             };
             info.endpoint.push(FlightEndpoint {
                 ticket: Some(Ticket {

@@ -40,6 +40,8 @@ pub struct Outcome {
     pub namespace: String,
     /// Which output each result partition is, also those without rows.
     pub outputs: Vec<OutputLocation>,
+    /// The executor (host:port) that each of them was committed from.
+    pub holders: Vec<String>,
     /// All rows.
     pub rows: u64,
     /// How far the job was at its end.

@@ -107,6 +107,7 @@ async fn execute(
         generation,
         look_first: resume.is_some(),
         lost: BTreeSet::new(),
+        durability: options.durability,
     };
     let session_id = request.driver_session_id.clone();
     let depth = options.limits.depth;
@@ -211,6 +212,7 @@ fn outcome(
     locations: &[PartitionLocation],
 ) -> Result<Outcome, Failure> {
     let mut outputs = vec![None; planned.partitions as usize];
+    let mut holders = vec![String::new(); planned.partitions as usize];
     let mut rows = 0;
     for location in locations {
         let id = location.partition_id.as_ref();
@@ -223,6 +225,10 @@ fn outcome(
             return Err(Failure::new(codes::RESULT_INCONSISTENT, text));
         };
         *place = Some(OutputLocation::of_file_id(file_id));
+        let partition = id.map_or(0, |id| id.partition_id as usize);
+        if let (Some(holder), Some(executor)) = (holders.get_mut(partition), &location.executor_meta) {
+            *holder = format!("{}:{}", executor.host, executor.port);
+        }
         let known = location
             .partition_stats
             .as_ref()
@@ -239,6 +245,7 @@ fn outcome(
         schema: Arc::clone(&planned.schema),
         stage: planned.final_stage,
         outputs,
+        holders,
         rows,
         progress: JobProgress {
             stages_total: planned.final_stage,

@@ -1,0 +1,289 @@
+//! Outputs that executors keep for each other, before and without the store.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use cne_proto::v1::{CommitInput, MapOutputInput, commit_input::Input};
+use futures::TryStreamExt;
+use object_store::ObjectStore;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use parking_lot::Mutex;
+
+use crate::counts::CountedStore;
+use crate::tests::{attempt, batch, context, schema};
+use crate::*;
+
+/// Executors of one process, by name; one that was taken out does not answer.
+#[derive(Debug, Default, Clone)]
+struct Pool(Arc<Mutex<HashMap<String, ShuffleStore>>>);
+
+impl Pool {
+    fn at(&self, holder: &str) -> std::result::Result<ShuffleStore, PeerError> {
+        let found = self.0.lock().get(holder).cloned();
+        found.ok_or_else(|| "nobody there".into())
+    }
+}
+
+#[async_trait]
+impl Peers for Pool {
+    async fn record(&self, holder: &str, output: &MapOutput) -> Result<Option<Bytes>, PeerError> {
+        Ok(self.at(holder)?.kept_record(output))
+    }
+
+    async fn range(&self, holder: &str, key: &str, range: Range<u64>) -> Result<Option<Bytes>, PeerError> {
+        Ok(self.at(holder)?.kept_range(key, range).await)
+    }
+
+    async fn publications(
+        &self,
+        holder: &str,
+        outputs: &[MapOutput],
+    ) -> Result<Vec<Option<Publication>>, PeerError> {
+        let store = self.at(holder)?;
+        Ok(outputs.iter().map(|output| store.publication(output)).collect())
+    }
+}
+
+struct Executor {
+    name: Arc<str>,
+    store: ShuffleStore,
+    counts: Arc<RequestCounts>,
+    pool: Pool,
+    _directory: tempfile::TempDir,
+}
+
+impl Executor {
+    fn start(pool: &Pool, name: &str, inner: &Arc<dyn ObjectStore>, quota: u64) -> Self {
+        let counts = Arc::new(RequestCounts::default());
+        let counted = CountedStore::new(Arc::clone(inner), Arc::clone(&counts));
+        let directory = tempfile::tempdir().unwrap();
+        let local = LocalParts::open(directory.path().to_path_buf(), quota).unwrap();
+        let store = ShuffleStore::new(Arc::new(counted), Path::default())
+            .with_local(local, 1 << 20)
+            .with_peers(Arc::new(pool.clone()), tokio::runtime::Handle::current());
+        pool.0.lock().insert(name.to_string(), store.clone());
+        Self {
+            name: name.into(),
+            store,
+            counts,
+            pool: pool.clone(),
+            _directory: directory,
+        }
+    }
+
+    /// Nobody hears of it again.
+    fn kill(self) {
+        self.pool.0.lock().remove(&*self.name);
+    }
+
+    /// Rows `attempt * 1000 ..` of 100, in 3 buckets.
+    async fn write(
+        &self,
+        partition: u32,
+        number: u32,
+        inputs: &[&MapOutput],
+        durability: Durability,
+    ) -> MapOutput {
+        let id = MapOutputId::new("query", 1, partition);
+        let options = WriterOptions {
+            durability,
+            ..WriterOptions::default()
+        };
+        let mut writer = self
+            .store
+            .writer(
+                id.clone(),
+                attempt(number),
+                schema(),
+                3,
+                &context(1 << 30),
+                options,
+            )
+            .unwrap();
+        let from = i64::from(number) * 1000;
+        let buckets: Vec<u32> = (0..100).map(|row| row % 3).collect();
+        writer
+            .write_rows(batch(from, from + 100), &buckets)
+            .await
+            .unwrap();
+        let of = |input: &&MapOutput| CommitInput {
+            input: Some(Input::MapOutput(MapOutputInput {
+                stage_id: input.id.stage_id,
+                map_partition: input.id.map_partition,
+                generation: input.version.generation,
+                attempt: input.version.attempt,
+                commit_checksum: 0,
+            })),
+        };
+        let committed = writer.finish(inputs.iter().map(of).collect()).await.unwrap();
+        assert!(committed.won);
+        id.written_by(attempt(number).version)
+    }
+
+    /// The rows of an output that `holder` is said to keep.
+    async fn read(&self, output: &MapOutput, holder: &str) -> Result<Vec<i64>, StoreError> {
+        self.store.note_holder(output.clone(), &Arc::from(holder));
+        let mut rows = vec![];
+        for bucket in 0..3 {
+            let stream = self.store.read(output, bucket).await?;
+            for batch in stream.try_collect::<Vec<_>>().await.unwrap() {
+                rows.extend(crate::tests::numbers(&batch));
+            }
+        }
+        rows.sort_unstable();
+        Ok(rows)
+    }
+}
+
+async fn commits(store: &Arc<dyn ObjectStore>) -> usize {
+    let objects: Vec<_> = store.list(None).try_collect().await.unwrap();
+    objects
+        .iter()
+        .filter(|object| object.location.as_ref().contains("/commit-"))
+        .count()
+}
+
+async fn settled(executor: &Executor) {
+    let flush = tokio::time::timeout(Duration::from_secs(20), executor.store.flush());
+    flush.await.expect("everything is published");
+}
+
+#[tokio::test]
+async fn what_is_written_behind_outlives_its_executor_once_it_is_flushed() {
+    let (pool, shared): (_, Arc<dyn ObjectStore>) = (Pool::default(), Arc::new(InMemory::new()));
+    let writer = Executor::start(&pool, "writer", &shared, 1 << 30);
+    let reader = Executor::start(&pool, "reader", &shared, 1 << 30);
+    let output = writer.write(0, 0, &[], Durability::WriteBehind).await;
+    assert_eq!(
+        reader.read(&output, "writer").await.unwrap(),
+        (0..100).collect::<Vec<_>>()
+    );
+    assert_eq!(reader.counts.of(Verb::Get), 0, "from executor to executor");
+    settled(&writer).await;
+    assert_eq!((commits(&shared).await, writer.store.waiting()), (1, 0));
+    assert_eq!((writer.counts.of(Verb::Put), writer.counts.of(Verb::Get)), (2, 0));
+    let usage = writer.store.local_usage().unwrap();
+    assert!(usage.bytes > 0 && usage.kept_bytes == 0, "{usage:?}");
+    writer.kill();
+    let late = Executor::start(&pool, "late", &shared, 1 << 30);
+    assert_eq!(
+        late.read(&output, "writer").await.unwrap(),
+        (0..100).collect::<Vec<_>>()
+    );
+}
+
+#[tokio::test]
+async fn what_is_local_is_lost_with_its_executor_unless_that_is_drained() {
+    let (pool, shared): (_, Arc<dyn ObjectStore>) = (Pool::default(), Arc::new(InMemory::new()));
+    let first = Executor::start(&pool, "first", &shared, 1 << 30);
+    let second = Executor::start(&pool, "second", &shared, 1 << 30);
+    let reader = Executor::start(&pool, "reader", &shared, 1 << 30);
+    let killed = first.write(0, 0, &[], Durability::Local).await;
+    let drained = second.write(1, 0, &[], Durability::Local).await;
+    assert_eq!(reader.read(&killed, "first").await.unwrap().len(), 100);
+    assert_eq!(commits(&shared).await, 0);
+    first.kill();
+    settled(&second).await;
+    second.kill();
+    let late = Executor::start(&pool, "late", &shared, 1 << 30);
+    assert!(late.read(&killed, "first").await.unwrap_err().is_lost_output());
+    assert_eq!(late.read(&drained, "second").await.unwrap().len(), 100);
+}
+
+#[tokio::test]
+async fn nothing_is_published_before_what_it_was_made_from() {
+    let (pool, shared): (_, Arc<dyn ObjectStore>) = (Pool::default(), Arc::new(InMemory::new()));
+    let producer = Executor::start(&pool, "producer", &shared, 1 << 30);
+    let consumer = Executor::start(&pool, "consumer", &shared, 1 << 30);
+    let input = producer.write(0, 0, &[], Durability::Local).await;
+    consumer.read(&input, "producer").await.unwrap();
+    let made = consumer.write(1, 0, &[&input], Durability::WriteBehind).await;
+    let more = consumer.write(2, 0, &[&made], Durability::WriteBehind).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!((commits(&shared).await, consumer.store.waiting()), (0, 2));
+    settled(&producer).await;
+    settled(&consumer).await;
+    assert_eq!(commits(&shared).await, 3);
+    assert_eq!(consumer.store.publication(&more), Some(Publication::Published));
+
+    // An input that is lost: what was made from it stays where it is, and is read there.
+    let input = producer.write(3, 0, &[], Durability::Local).await;
+    consumer.read(&input, "producer").await.unwrap();
+    let made = consumer.write(4, 0, &[&input], Durability::WriteBehind).await;
+    producer.kill();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(commits(&shared).await, 3);
+    let reader = Executor::start(&pool, "reader", &shared, 1 << 30);
+    assert_eq!(reader.read(&made, "consumer").await.unwrap().len(), 100);
+
+    // Removed while it waits: nothing of it stays.
+    consumer.store.delete_namespace("query").await.unwrap();
+    settled(&consumer).await;
+    for _ in 0..500 {
+        if shared
+            .list(None)
+            .try_collect::<Vec<_>>()
+            .await
+            .unwrap()
+            .is_empty()
+        {
+            assert_eq!(consumer.store.local_usage().unwrap(), LocalUsage::default());
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("objects of a removed query are left");
+}
+
+#[tokio::test]
+async fn another_attempts_upload_is_never_read() {
+    let (pool, shared): (_, Arc<dyn ObjectStore>) = (Pool::default(), Arc::new(InMemory::new()));
+    let zombie = Executor::start(&pool, "zombie", &shared, 1 << 30);
+    let winner = Executor::start(&pool, "winner", &shared, 1 << 30);
+    zombie.write(0, 0, &[], Durability::WriteBehind).await;
+    settled(&zombie).await;
+    // The scheduler has accepted attempt 1, which the store refuses.
+    let accepted = winner.write(0, 1, &[], Durability::WriteBehind).await;
+    settled(&winner).await;
+    assert_eq!(winner.store.publication(&accepted), Some(Publication::Local));
+    let reader = Executor::start(&pool, "reader", &shared, 1 << 30);
+    let rows = reader.read(&accepted, "winner").await.unwrap();
+    assert_eq!(rows, (1000..1100).collect::<Vec<_>>());
+    winner.kill();
+    let late = Executor::start(&pool, "late", &shared, 1 << 30);
+    assert!(late.read(&accepted, "winner").await.unwrap_err().is_lost_output());
+    let objects: Vec<_> = shared.list(None).try_collect().await.unwrap();
+    assert_eq!(objects.len(), 2, "the data that lost is not in the store");
+}
+
+#[tokio::test]
+async fn an_executor_that_keeps_too_much_writes_to_the_store_itself() {
+    let (pool, shared): (_, Arc<dyn ObjectStore>) = (Pool::default(), Arc::new(InMemory::new()));
+    let executor = Executor::start(&pool, "executor", &shared, 10_000);
+    let kept = executor.write(0, 0, &[], Durability::Local).await;
+    assert!(executor.store.local_usage().unwrap().kept_bytes > 5_000);
+    let stored = executor.write(1, 0, &[], Durability::WriteBehind).await;
+    assert_eq!((commits(&shared).await, executor.store.waiting()), (1, 0));
+    assert_eq!(executor.store.publication(&stored), None);
+    let id = MapOutputId::new("query", 1, 2);
+    let options = WriterOptions {
+        durability: Durability::Local,
+        ..WriterOptions::default()
+    };
+    let mut writer = executor
+        .store
+        .writer(id, attempt(0), schema(), 1, &context(1 << 30), options)
+        .unwrap();
+    writer.write(0, batch(0, 10_000)).await.unwrap();
+    let error = writer.finish(vec![]).await.unwrap_err();
+    assert!(
+        matches!(error, StoreError::LocalDisk { .. }) && error.retryable(),
+        "{error:?}"
+    );
+    assert_eq!(executor.read(&kept, "executor").await.unwrap().len(), 100);
+}
