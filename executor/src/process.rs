@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
-use crate::drain::{self, Flush, Times};
+use crate::drain::{self, Times};
 use crate::engine::Engine;
 use crate::flight::ResultService;
 use crate::link::Link;

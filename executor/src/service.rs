@@ -384,14 +384,17 @@ impl ExecutorGrpc for TaskService {
             remove_stage_ids,
         } = request.into_inner();
         // The outputs of its tasks outlive a job of Ballista: the next job of the same query may use them.
-        let Some(namespace) = namespace_to_remove(&job_id) else {
+        let Some((namespace, lister)) = namespace_to_remove(&job_id) else {
             if remove_stage_ids.is_empty() {
                 self.0.jobs.remove(&job_id);
             }
             return Ok(Response::new(RemoveJobDataResult {}));
         };
-        let deleted = self.0.store.delete_namespace(namespace).await;
-        let deleted = deleted.map_err(|error| Status::internal(error.to_string()))?;
+        let failed = |error: cne_storage::StoreError| Status::internal(error.to_string());
+        let mut deleted = self.0.store.delete_own(namespace).await.map_err(failed)?;
+        if lister == Some(self.0.executor_id.as_str()) {
+            deleted += self.0.store.delete_namespace(namespace).await.map_err(failed)?;
+        }
         tracing::debug!(namespace, deleted, "stored outputs removed");
         Ok(Response::new(RemoveJobDataResult {}))
     }

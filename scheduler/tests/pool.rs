@@ -18,7 +18,7 @@ use ballista_core::serde::protobuf::{ExecutionError, FailedTask, IoError, failed
 use cne_proto::spark_expression::SortDirection::{Ascending, Descending};
 use cne_proto::v1::{ErrorDetail, OutputName, QueryProgress, QueryState, ShuffleOrigin, TaskFailure};
 use cne_scheduler::{Handle, Options, error::ERROR_TRAILER, start};
-use cne_task::{failure, location::removal_of, ticket::TicketKeys};
+use cne_task::{failure, ticket::TicketKeys};
 use common::*;
 use fake::{Behaviour, Fake, starts};
 use futures::StreamExt;
@@ -517,7 +517,7 @@ async fn a_lost_output_starts_the_query_again_unseen() {
     let ticket = &info.endpoint[0].ticket.as_ref().unwrap().ticket;
     let last = options().ticket_keys.verify(ticket, "default", 1).unwrap();
     assert_eq!(last.namespace, namespace);
-    assert!(!executor.removed.lock().contains(&removal_of(&namespace)));
+    assert!(!executor.removes(&namespace));
     // Its slots are free again.
     *executor.running.lock() = (0, 0);
     let many = request(vec![rows(6), block(&scan(), vec![forward(0)])]);
@@ -570,7 +570,7 @@ async fn a_result_is_removed_when_its_lease_ends() {
     assert!(executor.removed.lock().is_empty());
     let begun = Instant::now();
     let namespace = executor.queries.lock()[0].namespace.clone();
-    while !executor.removed.lock().contains(&removal_of(&namespace)) {
+    while !executor.removes(&namespace) {
         assert!(begun.elapsed() < Duration::from_secs(5), "never removed");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

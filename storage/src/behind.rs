@@ -144,6 +144,7 @@ impl ShuffleStore {
 
     async fn upload_kept(&self, output: &MapOutput, stored: &Arc<StoredRecord>) -> Result<(), StoreError> {
         let source = Source::new(self, output, stored);
+        self.note_put(&output.id.namespace, stored.record.data_key.clone());
         let path = self.locate(&stored.record.data_key);
         let mut upload = Upload::new(Arc::clone(self.object_store()), path, self.retry());
         for bucket in &stored.record.buckets {

@@ -221,8 +221,15 @@ async fn nothing_is_published_before_what_it_was_made_from() {
     let reader = Executor::start(&pool, "reader", &shared, 1 << 30);
     assert_eq!(reader.read(&made, "consumer").await.unwrap().len(), 100);
 
-    // Removed while it waits: nothing of it stays.
-    consumer.store.delete_namespace("query").await.unwrap();
+    // Removed while it waits: nothing of it stays. What the other executor published, it would remove itself.
+    let own = consumer.store.delete_own("query").await.unwrap();
+    assert_eq!(
+        (own, consumer.counts.of(Verb::List)),
+        (5, 0),
+        "two outputs, and the data of one that waits"
+    );
+    assert_eq!(shared.list(None).try_collect::<Vec<_>>().await.unwrap().len(), 2);
+    reader.store.delete_namespace("query").await.unwrap();
     settled(&consumer).await;
     for _ in 0..500 {
         if shared

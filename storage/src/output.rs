@@ -33,7 +33,7 @@ pub(crate) enum Output {
 impl Output {
     /// As `durability` says. What should go into the store anyway goes there at once when this executor has too much that waits for it already;
     /// and everything does where executors keep nothing for each other.
-    pub(crate) fn new(store: &ShuffleStore, durability: Durability, data_key: &str) -> Self {
+    pub(crate) fn new(store: &ShuffleStore, durability: Durability, namespace: &str, data_key: &str) -> Self {
         let local = store.local();
         if let (Some(local), Some(_)) = (local, store.sharing()) {
             let publish = durability == Durability::WriteBehind;
@@ -42,6 +42,7 @@ impl Output {
                 return Self::Kept { writer, publish };
             }
         }
+        store.note_put(namespace, data_key.to_string());
         let upload = Upload::new(
             Arc::clone(store.object_store()),
             store.locate(data_key),

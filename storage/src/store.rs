@@ -1,3 +1,4 @@
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,9 +8,11 @@ use cne_proto::v1::CommitRecord;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use parking_lot::Mutex;
 use prost::Message;
 use tokio::runtime::Handle;
 
@@ -43,6 +46,8 @@ pub struct ShuffleStore {
     copies: bool,
     flights: Arc<Flights>,
     sharing: Option<Arc<Sharing>>,
+    /// By namespace: keys that this process has put, or may have.
+    put: Arc<Mutex<HashMap<String, HashSet<String>>>>,
 }
 
 /// A commit record as it lies in the store.
@@ -78,6 +83,7 @@ impl ShuffleStore {
             copies: false,
             flights: Arc::default(),
             sharing: None,
+            put: Arc::default(),
         }
     }
 
@@ -175,6 +181,7 @@ impl ShuffleStore {
         let id = MapOutputId::new(&record.namespace, record.stage_id, record.map_partition);
         let generation = record.generation;
         let path = self.locate(&id.commit_key(generation)?);
+        self.note_put(&record.namespace, id.commit_key(generation)?);
         let bytes = encode_record(&record);
         let payload = PutPayload::from(bytes.clone());
         let create = || {
@@ -386,9 +393,32 @@ impl ShuffleStore {
     pub async fn delete_namespace(&self, namespace: &str) -> Result<u64, StoreError> {
         check_namespace(namespace)?;
         self.forget(|id| id.namespace == namespace);
+        self.put.lock().remove(namespace);
         self.forget_local(|fan_out| format!("{fan_out:x}/{namespace}/"));
         self.delete_below(|fan_out| format!("{fan_out:x}/{namespace}"))
             .await
+    }
+
+    /// Notes a key that is put for a query, so that it is removed with it.
+    pub(crate) fn note_put(&self, namespace: &str, key: String) {
+        let mut put = self.put.lock();
+        put.entry(namespace.to_string()).or_default().insert(key);
+    }
+
+    /// Removes what this process has written of a query, by name: without a listing. Says how many objects that were.
+    pub async fn delete_own(&self, namespace: &str) -> Result<u64, StoreError> {
+        check_namespace(namespace)?;
+        self.forget(|id| id.namespace == namespace);
+        self.forget_local(|fan_out| format!("{fan_out:x}/{namespace}/"));
+        let put = self.put.lock().remove(namespace).unwrap_or_default();
+        let keys: Vec<Path> = put.iter().map(|key| self.locate(key)).collect();
+        let path = self.locate(namespace);
+        let delete = || {
+            let keys = keys.clone().into_iter().map(Ok);
+            self.delete_all(futures::stream::iter(keys).boxed())
+        };
+        let deleted = self.retry.run("delete", &path, delete).await?;
+        deleted.map_err(|source| refused("delete", &path, source))
     }
 
     /// Removes the outputs of one stage of a query.
@@ -447,6 +477,14 @@ impl ShuffleStore {
             .list(Some(directory))
             .map_ok(|meta| meta.location)
             .boxed();
+        self.delete_all(found).await
+    }
+
+    /// What is already gone is no error, and does not count.
+    async fn delete_all(
+        &self,
+        found: BoxStream<'static, object_store::Result<Path>>,
+    ) -> object_store::Result<u64> {
         self.store
             .delete_stream(found)
             .map(|answer| match answer {

@@ -80,7 +80,7 @@ impl ShuffleWriter {
         options: WriterOptions,
     ) -> Result<Self, StoreError> {
         let data_key = id.data_key(&attempt)?;
-        let output = Output::new(&store, options.durability, &data_key);
+        let output = Output::new(&store, options.durability, &id.namespace, &data_key);
         let runtime = context.runtime_env();
         let consumer = MemoryConsumer::new(format!("ShuffleWriter[{}]", id.map_partition))
             .with_can_spill(num_buckets > 1);

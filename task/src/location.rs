@@ -3,16 +3,25 @@
 /// In the place of a job, in Ballista's call to remove the data of one.
 const OUTPUTS_OF: &str = "outputs-of:";
 
-/// The "job" by which executors are asked to remove what is stored in `namespace`.
+/// The "job" by which executors are asked to remove what is stored in `namespace`: each what it has written, and `lister` (an executor's id),
+/// which looks for it, what executors have left that are gone.
 #[must_use]
-pub fn removal_of(namespace: &str) -> String {
-    format!("{OUTPUTS_OF}{namespace}")
+pub fn removal_of(namespace: &str, lister: Option<&str>) -> String {
+    match lister {
+        Some(lister) => format!("{OUTPUTS_OF}{namespace}:{lister}"),
+        None => format!("{OUTPUTS_OF}{namespace}"),
+    }
 }
 
-/// The inverse of [`removal_of`]; `None` for a job of Ballista.
+/// The inverse of [`removal_of`]: namespace and lister. `None` for a job of Ballista.
 #[must_use]
-pub fn namespace_to_remove(job: &str) -> Option<&str> {
-    job.strip_prefix(OUTPUTS_OF)
+pub fn namespace_to_remove(job: &str) -> Option<(&str, Option<&str>)> {
+    let removal = job.strip_prefix(OUTPUTS_OF)?;
+    // A namespace has no colon.
+    Some(match removal.split_once(':') {
+        Some((namespace, lister)) => (namespace, Some(lister)),
+        None => (removal, None),
+    })
 }
 
 /// Attempts are numbered modulo this.
@@ -54,6 +63,15 @@ impl OutputLocation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_removal_names_who_lists() {
+        for lister in [None, Some("0b54f0cc-2f67")] {
+            let removal = removal_of("query-1_a", lister);
+            assert_eq!(namespace_to_remove(&removal), Some(("query-1_a", lister)));
+        }
+        assert_eq!(namespace_to_remove("query-1_a"), None);
+    }
 
     #[test]
     fn locations_keep_their_three_numbers() {

@@ -189,7 +189,7 @@ async fn a_launched_task_commits_and_stays_open_until_it_is_confirmed() {
     service.idle().await;
     let output = MapOutputId::new("job", 1, 0).written_by(OutputVersion::default());
     // The end of Ballista's job is not the end of the query's outputs.
-    for (job_id, kept) in [("job".to_string(), true), (removal_of("job"), false)] {
+    for (job_id, kept) in [("job".to_string(), true), (removal_of("job", None), false)] {
         let remove = RemoveJobDataParams {
             job_id,
             remove_stage_ids: vec![],

@@ -55,6 +55,13 @@ impl PoolCluster {
             .collect()
     }
 
+    /// One that is there and stays.
+    pub fn some_executor(&self) -> Option<String> {
+        let leaving = self.leaving();
+        let mut there = self.inner.executor_heartbeats().into_keys();
+        there.find(|id| !leaving.contains(id))
+    }
+
     fn remember(&self, metadata: &ExecutorMetadata) {
         let mut known = self.known.lock();
         if known

@@ -171,9 +171,10 @@ impl Pool {
         self.ballista.cancel_job(job.clone()).await
     }
 
-    /// Asks every live executor to remove what is stored in `namespace`.
+    /// Asks every live executor to remove what it has stored in `namespace`, and one of them to look for what others have left there.
     pub fn remove_outputs(&self, namespace: &str) {
-        self.remove_data(&JobId::new(removal_of(namespace)));
+        let lister = self.cluster.some_executor();
+        self.remove_data(&JobId::new(removal_of(namespace, lister.as_deref())));
     }
 
     /// Slots of all executors together.

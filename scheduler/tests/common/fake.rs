@@ -31,7 +31,8 @@ use ballista_core::{
 };
 use cne_proto::v1::{LaunchedPlan, TaskFailure};
 use cne_task::{
-    Blocks, CometCodec, ExchangeExec, QueryOptions, blocks::unwrap_plan, codes, failure, session_config,
+    Blocks, CometCodec, ExchangeExec, QueryOptions, blocks::unwrap_plan, codes, failure,
+    location::namespace_to_remove, session_config,
 };
 use datafusion::{physical_plan::ExecutionPlan, prelude::SessionContext};
 use datafusion_proto::{physical_plan::AsExecutionPlan, protobuf::PhysicalPlanNode};
@@ -68,6 +69,13 @@ pub struct Fake {
 }
 
 impl Fake {
+    /// Whether it was asked to remove the outputs in `namespace`.
+    pub fn removes(&self, namespace: &str) -> bool {
+        let removed = self.removed.lock();
+        let of = |job: &String| namespace_to_remove(job).is_some_and(|(found, _)| found == namespace);
+        removed.iter().any(of)
+    }
+
     /// Starts an executor with `slots` and registers it.
     pub async fn start(scheduler: SocketAddr, slots: u32, behaviour: Behaviour) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
