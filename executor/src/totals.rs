@@ -20,7 +20,6 @@ pub struct Totals {
     scan_requests: Arc<RequestCounts>,
 }
 
-
 impl Totals {
     /// Requests for outputs of tasks, to the pool's storage.
     pub fn store_requests(&self) -> &Arc<RequestCounts> {

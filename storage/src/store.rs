@@ -23,7 +23,9 @@ use crate::local::{LocalParts, LocalUsage};
 use crate::peers::{Peers, Sharing};
 use crate::retry::refused;
 use crate::windows::Flights;
-use crate::{MapOutput, MapOutputId, RetryPolicy, ShuffleWriter, StoreError, TaskAttempt, WriterOptions, reader};
+use crate::{
+    MapOutput, MapOutputId, RetryPolicy, ShuffleWriter, StoreError, TaskAttempt, WriterOptions, reader,
+};
 
 /// Commit records kept in memory per process.
 const CACHED_RECORDS: usize = 16_384;
@@ -367,7 +369,11 @@ impl ShuffleStore {
 
     /// The rows of one bucket. No row is handed out before the checksum of its bytes was compared; a large bucket is streamed, block by block.
     /// The stream's errors are [`StoreError`]s, see [`StoreError::find`].
-    pub async fn read(&self, output: &MapOutput, bucket: u32) -> Result<SendableRecordBatchStream, StoreError> {
+    pub async fn read(
+        &self,
+        output: &MapOutput,
+        bucket: u32,
+    ) -> Result<SendableRecordBatchStream, StoreError> {
         let stored = self.record(output).await?;
         reader::read_bucket(self, output, &stored, bucket).await
     }
