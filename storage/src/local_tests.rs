@@ -9,7 +9,7 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 
 use crate::counts::CountedStore;
-use crate::tests::{attempt, check_buckets, context, schema, write};
+use crate::tests::{attempt, check_buckets, context, first, schema, write};
 use crate::*;
 
 struct Executor {
@@ -73,7 +73,7 @@ async fn neighbouring_buckets_are_fetched_together_and_once() {
     let shared: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let elsewhere = ShuffleStore::new(Arc::clone(&shared), Path::default());
     let id = output(&elsewhere, 0, 20_000, 40).await;
-    let record = elsewhere.record(&id).await.unwrap();
+    let record = elsewhere.record(&first(&id)).await.unwrap();
     let (bytes, window) = (record.record.bytes, record.record.bytes / 5);
 
     let here = Executor::new(Arc::clone(&shared), 1 << 30, window);
@@ -101,7 +101,7 @@ async fn neighbouring_buckets_are_fetched_together_and_once() {
     check_buckets(&here.store, &id, 20_000, 40, 40).await;
     assert!((gets + 1..=gets + 3).contains(&here.counts.of(Verb::Get)));
 
-    here.store.delete_job("job").await.unwrap();
+    here.store.delete_namespace("job").await.unwrap();
     here.files_become(0).await;
     assert_eq!(here.local.usage(), LocalUsage::default());
 }
@@ -132,13 +132,13 @@ async fn what_is_written_here_is_read_without_a_request() {
 #[tokio::test]
 async fn without_room_everything_comes_from_the_store() {
     let shared: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-    let first = Executor::new(Arc::clone(&shared), 100, 1 << 20);
-    let id = output(&first.store, 0, 20_000, 7).await;
-    check_buckets(&first.store, &id, 20_000, 7, 7).await;
-    assert_eq!(first.counts.of(Verb::Get), 7, "one for each bucket");
-    assert_eq!(first.local.usage(), LocalUsage::default());
+    let executor = Executor::new(Arc::clone(&shared), 100, 1 << 20);
+    let id = output(&executor.store, 0, 20_000, 7).await;
+    check_buckets(&executor.store, &id, 20_000, 7, 7).await;
+    assert_eq!(executor.counts.of(Verb::Get), 7, "one for each bucket");
+    assert_eq!(executor.local.usage(), LocalUsage::default());
 
-    let bytes = first.store.record(&id).await.unwrap().record.bytes;
+    let bytes = executor.store.record(&first(&id)).await.unwrap().record.bytes;
     // Room for two of about five windows: the oldest are let go.
     let second = Executor::new(shared, bytes / 2, bytes / 5);
     for _ in 0..2 {
@@ -208,7 +208,7 @@ async fn a_shuffle_of_200_by_200_takes_few_requests() {
         let wrote = started.elapsed();
         let stage = u32::from(own);
         let outputs: Vec<_> = (0..TASKS)
-            .map(|task| MapOutputId::new(job.as_str(), stage, task))
+            .map(|task| first(&MapOutputId::new(job.as_str(), stage, task)))
             .collect();
         let schema = executors[0].1.record(&outputs[0]).await.unwrap().schema.clone();
         let mut readers = futures::stream::iter(0..TASKS)

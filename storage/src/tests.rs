@@ -37,7 +37,7 @@ pub(crate) fn attempt(attempt: u32) -> TaskAttempt {
 }
 
 /// What attempt 0 wrote.
-fn first(id: &MapOutputId) -> MapOutput {
+pub(crate) fn first(id: &MapOutputId) -> MapOutput {
     id.written_by(OutputVersion::default())
 }
 

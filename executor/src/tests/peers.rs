@@ -42,7 +42,15 @@ impl Executor {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let totals = Arc::new(Totals::default());
-        let service = ResultService::new(store.clone(), keys, "pool".into(), address.clone(), 2, totals);
+        let service = ResultService::new(
+            store.clone(),
+            keys,
+            "pool".into(),
+            address.clone(),
+            2,
+            totals,
+            tokio::sync::mpsc::unbounded_channel().0,
+        );
         tokio::spawn(
             Server::builder()
                 .add_service(FlightServiceServer::new(service))
