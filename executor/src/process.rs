@@ -203,8 +203,8 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     tracing::info!(grace = ?options.drain_grace, "draining");
     let times = Times::new(options.drain_grace);
     drain::tasks(&link, &service, times).await;
-    drain::flush(&flushed, times).await;
     service.close();
+    drain::flush(&flushed, times).await;
     heartbeats.abort();
     // Aborted is not ended.
     let _ = heartbeats.await;

@@ -14,6 +14,7 @@ use arrow_flight::{
     Action, CancelFlightInfoRequest, FlightDescriptor, FlightEndpoint, FlightInfo, PollInfo,
     RenewFlightEndpointRequest, flight_service_client::FlightServiceClient,
 };
+use ballista_core::error::BallistaError;
 use ballista_core::serde::protobuf::{ExecutionError, FailedTask, IoError, failed_task::FailedReason};
 use cne_proto::spark_expression::SortDirection::{Ascending, Descending};
 use cne_proto::v1::{ErrorDetail, OutputName, QueryProgress, QueryState, ShuffleOrigin, TaskFailure};
@@ -311,6 +312,35 @@ async fn failures_of_tasks_are_typed_and_retried_when_retryable() {
         ("CNE-2001", false, two.query_id)
     );
     assert!(spark.spark_error_json.contains("DivideByZero"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_that_were_handed_back_are_no_failures() {
+    let cluster = cluster(options()).await;
+    let attempts = std::sync::atomic::AtomicUsize::new(0);
+    let behaviour: Behaviour = Arc::new(move |_, _| {
+        let handed_back = || FailedTask::from(BallistaError::Cancelled);
+        match attempts.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+            0..6 => Err(handed_back()),
+            6..9 => Err(FailedTask {
+                error: "the store is away".into(),
+                retryable: true,
+                count_to_failures: true,
+                failed_reason: Some(FailedReason::IoError(IoError {})),
+            }),
+            _ => Ok(Duration::ZERO),
+        }
+    });
+    let executor = cluster.executor(1, behaviour).await;
+    cluster
+        .run(&request(vec![rows(1), block(&scan(), vec![forward(0)])]))
+        .await
+        .unwrap();
+    assert_eq!(
+        executor.started.lock().len(),
+        10,
+        "three failures of four that are allowed"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

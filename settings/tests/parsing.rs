@@ -21,6 +21,13 @@ fn executor(args: &[&str], env: &[(&str, &str)]) -> Result<ExecutorSettings, Set
     }
 }
 
+fn scheduler(args: &[&str]) -> Result<SchedulerSettings, SettingsError> {
+    match SchedulerSettings::from_args_and_env(args, REQUIRED)? {
+        Invocation::Run(settings) => Ok(settings),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn a_flag_wins_over_a_variable_and_a_variable_over_the_default() {
     let settings = executor(&[], &[]).unwrap();
@@ -139,6 +146,24 @@ fn addresses_beyond_the_machine_need_permission() {
     let error = executor(&["--executor-flight-address", "[::]:1"], &[]).unwrap_err();
     assert!(matches!(error, SettingsError::Plaintext { .. }), "{error}");
     executor(&["--executor-flight-address", "[::1]:1"], &[]).unwrap();
+}
+
+#[test]
+fn addresses_for_probes_and_scalers_need_it_too_and_bounds_have_an_order() {
+    for (flag, env) in [
+        ("--scheduler-http-address", "CNE_SCHEDULER_HTTP_ADDRESS"),
+        ("--scaler-address", "CNE_SCALER_ADDRESS"),
+    ] {
+        let error = scheduler(&[flag, "0.0.0.0:1"]).unwrap_err();
+        assert!(
+            matches!(error, SettingsError::Plaintext { env: found, .. } if found == env),
+            "{error}"
+        );
+    }
+    let error = executor(&["--executor-http-address", "0.0.0.0:1"], &[]).unwrap_err();
+    assert!(matches!(error, SettingsError::Plaintext { .. }), "{error}");
+    let error = scheduler(&["--scale-min-executors=3", "--scale-max-executors=2"]).unwrap_err();
+    assert!(matches!(error, SettingsError::Contradiction(_)), "{error}");
 }
 
 #[test]

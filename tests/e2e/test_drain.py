@@ -60,13 +60,12 @@ def done(p: pool.Pool, sizes: dict[str, int]) -> list[tuple]:
 
 @pytest.fixture
 def executor(live_pool, idle):
-    """Name of an executor to drain; it is started again afterwards."""
+    """Name of an executor to drain; what is missing is started again afterwards."""
     idle(10)
     yield "executor-1"
-    if "executor-1" in live_pool.processes:
-        live_pool.kill("executor-1")
     live_pool.executor_env.pop("CNE_DRAIN_GRACE", None)
-    live_pool.start_executor("executor-1")
+    for name in [n for n in live_pool.executor_flight if n not in live_pool.processes]:
+        live_pool.start_executor(name)
     live_pool.wait_healthy()
 
 
@@ -111,6 +110,24 @@ def test_tasks_without_time_are_handed_back(spark, live_pool, executor, rows):
     query.check()
     tasks = done(live_pool, before)
     assert len(tasks) == len(set(tasks)) and len(tasks) >= TASKS, tasks
+
+
+def test_the_pool_goes_to_zero_in_the_middle_of_a_query(spark, live_pool, executor, rows):
+    before, query, names = sizes(live_pool), Query(spark, rows), list(live_pool.executor_flight)
+    query.start()
+    wait_until(lambda: all(h["tasks_running"] == 2 for h in live_pool.executor_health().values()), 30, "not every task ran")
+    for name in names:
+        live_pool.processes[name].send_signal(signal.SIGTERM)
+    assert [live_pool.drain(name, signalled=True)[0] for name in names] == [0, 0]
+    # The tasks of the first stage are done; the last stage has nowhere to run.
+    time.sleep(1)
+    demand = pool.action(live_pool.flight, "comet.demand")
+    assert query.is_alive() and demand["registered"] == 0 and demand["wanted"] > 0, demand
+    for name in names:
+        live_pool.start_executor(name)
+    query.check()
+    tasks = done(live_pool, before)
+    assert len(tasks) == len(set(tasks)) > TASKS, tasks
 
 
 def test_the_second_signal_ends_it_at_once(spark, live_pool, executor, rows):

@@ -5,14 +5,15 @@ use std::{
 
 use parking_lot::Mutex;
 
-// A reader asks again within this time.
+// A reader without an executor asks again within this time. Whoever only renews a lease does not.
 const READER_WAITS: Duration = Duration::from_secs(10);
 
 /// Which partitions of results were read, as executors report it, and who waits for an executor to read from.
 #[derive(Debug, Default)]
 pub struct Reads {
     by_namespace: Mutex<HashMap<String, HashSet<u32>>>,
-    waiting: Mutex<HashMap<String, Instant>>,
+    // By namespace and partition: when it was last asked for, and whether that was not the first time.
+    waiting: Mutex<HashMap<(String, u32), (Instant, bool)>>,
 }
 
 impl Reads {
@@ -25,9 +26,13 @@ impl Reads {
             .insert(partition);
     }
 
-    /// A reader of this query's result got no executor.
-    pub fn no_executor(&self, namespace: String) {
-        self.waiting.lock().insert(namespace, Instant::now());
+    /// Somebody asked for an executor that serves this partition of a query's result, and there was none.
+    pub fn no_executor(&self, namespace: String, partition: u32) {
+        let mut waiting = self.waiting.lock();
+        let again = waiting
+            .get(&(namespace.clone(), partition))
+            .is_some_and(|(at, _)| at.elapsed() < READER_WAITS);
+        waiting.insert((namespace, partition), (Instant::now(), again));
     }
 
     /// Whether somebody has read every one of the `partitions` of a query's result.
@@ -40,8 +45,9 @@ impl Reads {
     /// How many readers got no executor lately.
     pub(super) fn waiting(&self) -> u32 {
         let mut waiting = self.waiting.lock();
-        waiting.retain(|_, since| since.elapsed() < READER_WAITS);
-        u32::try_from(waiting.len()).unwrap_or(u32::MAX)
+        waiting.retain(|_, (at, _)| at.elapsed() < READER_WAITS);
+        let readers = waiting.values().filter(|(_, again)| *again).count();
+        u32::try_from(readers).unwrap_or(u32::MAX)
     }
 
     /// Forgets the queries whose results are not kept.
@@ -72,8 +78,16 @@ mod tests {
         assert!(reads.complete("a", 2) && !reads.complete("b", 2));
         reads.retain(&HashSet::from(["b".to_string()]));
         assert!(!reads.complete("a", 2));
-        reads.no_executor("b".into());
-        reads.no_executor("b".into());
+    }
+
+    #[test]
+    fn who_asks_again_soon_is_a_reader_and_a_lease_that_is_renewed_is_none() {
+        let reads = Reads::default();
+        for partition in 0..3 {
+            reads.no_executor("a".into(), partition);
+        }
+        assert_eq!(reads.waiting(), 0);
+        reads.no_executor("a".into(), 1);
         assert_eq!(reads.waiting(), 1);
     }
 }

@@ -97,6 +97,11 @@ impl FrontEnd {
             Err(_) => SystemTime::now() + lease,
         };
         endpoint.location = self.locations(content.partition as usize).await;
+        if endpoint.location.is_empty() {
+            self.demand
+                .reads()
+                .no_executor(content.namespace.clone(), content.partition);
+        }
         content.expires_at = seconds(expires);
         endpoint.ticket = Some(Ticket {
             ticket: self.options.ticket_keys.sign(&content),

@@ -31,7 +31,7 @@ use cne_task::{KEPT_OUTPUTS, codes, failure, kept_outputs_of};
 use parking_lot::Mutex;
 use tonic::{Request, Response, Status};
 
-use super::{BallistaScheduler, PoolCluster, blocks::SentBlocks};
+use super::{BallistaScheduler, PoolCluster, blocks::SentBlocks, failures::Failures};
 
 // (stage, stage attempt, task)
 type Ended = HashSet<(u32, u32, u32)>;
@@ -44,15 +44,22 @@ pub struct Gateway {
     // Per running job: every task whose end was reported.
     ended: Arc<Mutex<HashMap<String, Ended>>>,
     sent: Arc<SentBlocks>,
+    failures: Arc<Failures>,
 }
 
 impl Gateway {
-    pub(super) fn new(ballista: BallistaScheduler, cluster: Arc<PoolCluster>, sent: Arc<SentBlocks>) -> Self {
+    pub(super) fn new(
+        ballista: BallistaScheduler,
+        cluster: Arc<PoolCluster>,
+        sent: Arc<SentBlocks>,
+        failures: Arc<Failures>,
+    ) -> Self {
         Self {
             ballista,
             cluster,
             ended: Arc::default(),
             sent,
+            failures,
         }
     }
 
@@ -108,6 +115,27 @@ impl Gateway {
         SchedulerGrpc::update_task_status(&self.ballista, Request::new(params))
             .await
             .map(drop)
+    }
+
+    async fn count_failures(&self, statuses: &mut [TaskStatus]) {
+        let jobs = self.ballista.state.task_manager.get_running_job_cache();
+        self.failures.retain(|job| jobs.contains_key(&JobId::new(job)));
+        for status in statuses {
+            let Some(task_status::Status::Failed(failed)) = &mut status.status else {
+                continue;
+            };
+            let Some(job) = jobs.get(&JobId::new(&status.job_id)) else {
+                continue;
+            };
+            let graph = job.execution_graph.read().await;
+            if let Some(ExecutionStage::Running(stage)) = graph.stages().get(&(status.stage_id as usize))
+                && let Some(task) = stage.task_infos.get(status.task_id as usize)
+            {
+                let partitions = &task.global_input_partition_ids;
+                self.failures
+                    .count(&status.job_id, status.stage_id, partitions, failed);
+            }
+        }
     }
 
     /// Keeps the statuses that end a running task for the first time, and counts the slots of the successful ones.
@@ -222,7 +250,7 @@ impl SchedulerGrpc for Gateway {
         } = request.into_inner();
         let (first, slots) = self.first_ends(&executor_id, task_status).await;
         let successful = |t: &TaskStatus| matches!(t.status, Some(task_status::Status::Successful(_)));
-        let (mut done, rest): (Vec<_>, Vec<_>) = first.into_iter().partition(successful);
+        let (mut done, mut rest): (Vec<_>, Vec<_>) = first.into_iter().partition(successful);
         if !done.is_empty() {
             for task in &mut done {
                 if let Some(task_status::Status::Successful(success)) = &mut task.status {
@@ -235,6 +263,7 @@ impl SchedulerGrpc for Gateway {
                 .map_err(internal)?;
             self.forward(kept_outputs_of(&executor_id), done).await?;
         }
+        self.count_failures(&mut rest).await;
         for task in &rest {
             if let Some(task_status::Status::Failed(failed)) = &task.status
                 && failure::decode(&failed.error).is_some_and(|f| f.code == codes::UNKNOWN_BLOCK.code)

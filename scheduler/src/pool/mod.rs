@@ -2,6 +2,7 @@
 
 mod blocks;
 mod cluster;
+mod failures;
 mod gateway;
 mod launch;
 mod load;
@@ -24,6 +25,7 @@ use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 
 use blocks::SentBlocks;
 pub use cluster::PoolCluster;
+use failures::Failures;
 pub use gateway::Gateway;
 pub use load::Load;
 
@@ -73,6 +75,7 @@ pub struct Pool {
     ballista: BallistaScheduler,
     cluster: Arc<PoolCluster>,
     sent: Arc<SentBlocks>,
+    failures: Arc<Failures>,
 }
 
 impl Pool {
@@ -98,7 +101,8 @@ impl Pool {
             grpc_server_max_decoding_message_size: GRPC_MESSAGE_BYTES as u32,
             grpc_server_max_encoding_message_size: GRPC_MESSAGE_BYTES as u32,
             grpc_client_max_message_size: GRPC_MESSAGE_BYTES as u32,
-            task_max_failures: options.task_attempts,
+            // See `failures`.
+            task_max_failures: usize::MAX,
             min_ready_executors: 0,
             event_loop_buffer_size: 65_536,
             job_id_generator: Some(Arc::new(UniqueJobIds)),
@@ -135,6 +139,7 @@ impl Pool {
             ballista,
             cluster,
             sent,
+            failures: Arc::new(Failures::new(options.task_attempts)),
         })
     }
 
@@ -144,6 +149,7 @@ impl Pool {
             self.ballista.clone(),
             Arc::clone(&self.cluster),
             Arc::clone(&self.sent),
+            Arc::clone(&self.failures),
         )
     }
 

@@ -89,7 +89,11 @@ async fn execute(
 
     let slots = match resume {
         Some(resume) => resume.slots,
-        None => shared.pool.slots().await,
+        None => match shared.pool.slots().await {
+            // The first one that comes.
+            0 => options.scale.slots,
+            slots => slots,
+        },
     };
     let sizing = Sizing {
         slots: slots.max(1),

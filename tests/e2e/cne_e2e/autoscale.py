@@ -167,7 +167,7 @@ def main() -> int:
     pool.interruptible()
     want, _ = golden.tpch_answers(args.scale)
     names = args.queries.split(",")
-    env = {"CNE_SCALE_MAX_EXECUTORS": str(args.executors), "CNE_SCALE_COOL_DOWN": args.cool_down, "CNE_SCALE_PATIENCE": "300ms",
+    env = {"CNE_SCALE_MAX_EXECUTORS": str(args.executors), "CNE_SCALE_COOL_DOWN": args.cool_down, "CNE_SCALE_PATIENCE": "100ms",
            "CNE_SCALE_SLOTS": "1"}
     right = runs = 0
     zeros: list[float] = []
