@@ -195,6 +195,8 @@ fn store_class(error: &StoreError) -> Option<Class> {
             .filter_map(foreign_class)
             .last()
             .or(class(codes::DISK_FULL, true)),
+        // Tried again, it may go to the store at once, or to another executor.
+        StoreError::LocalDisk { .. } => class(codes::DISK_FULL, true),
         _ => class(codes::STORAGE, false),
     }
 }
@@ -321,6 +323,10 @@ mod tests {
             what: "no commit record",
         };
         assert_eq!(found(external(lost)), (codes::OUTPUT_LOST, false));
+        let unkept = StoreError::LocalDisk {
+            source: ErrorKind::StorageFull.into(),
+        };
+        assert_eq!(found(external(unkept)), (codes::DISK_FULL, true));
         let slow = object_store::Error::Generic {
             store: "S3",
             source: "503".into(),

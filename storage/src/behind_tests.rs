@@ -277,20 +277,39 @@ async fn an_executor_that_keeps_too_much_writes_to_the_store_itself() {
     let stored = executor.write(1, 0, &[], Durability::WriteBehind).await;
     assert_eq!((commits(&shared).await, executor.store.waiting()), (1, 0));
     assert_eq!(executor.store.publication(&stored), None);
-    let id = MapOutputId::new("query", 1, 2);
-    let options = WriterOptions {
-        durability: Durability::Local,
-        ..WriterOptions::default()
-    };
-    let mut writer = executor
-        .store
-        .writer(id, attempt(0), schema(), 1, &context(1 << 30), options)
-        .unwrap();
-    writer.write(0, batch(0, 10_000)).await.unwrap();
-    let error = writer.finish(vec![]).await.unwrap_err();
-    assert!(
-        matches!(error, StoreError::LocalDisk { .. }) && error.retryable(),
-        "{error:?}"
-    );
     assert_eq!(executor.read(&kept, "executor").await.unwrap().len(), 100);
+}
+
+#[tokio::test]
+async fn an_output_that_the_disk_has_no_room_for_goes_to_the_store() {
+    let (pool, shared): (_, Arc<dyn ObjectStore>) = (Pool::default(), Arc::new(InMemory::new()));
+    let executor = Executor::start(&pool, "executor", &shared, 3 << 20);
+    for (partition, durability) in [(0, Durability::Local), (1, Durability::WriteBehind)] {
+        let id = MapOutputId::new("query", 1, partition);
+        let options = WriterOptions {
+            durability,
+            compression: Compression::None,
+            ..WriterOptions::default()
+        };
+        let context = context(1 << 30);
+        let mut writer = executor
+            .store
+            .writer(id.clone(), attempt(0), schema(), 1, &context, options)
+            .unwrap();
+        for from in (0..200_000).step_by(10_000) {
+            writer.write(0, batch(from, from + 10_000)).await.unwrap();
+        }
+        let committed = writer.finish(vec![]).await.unwrap();
+        assert!(committed.won && committed.stored.record.bytes > 8 << 20);
+        let rows = executor
+            .store
+            .read(&id.written_by(attempt(0).version), 0)
+            .await
+            .unwrap();
+        let rows: Vec<_> = rows.try_collect().await.unwrap();
+        let numbers: Vec<i64> = rows.iter().flat_map(crate::tests::numbers).collect();
+        assert_eq!(numbers, (0..200_000).collect::<Vec<_>>());
+        assert_eq!(executor.store.local_usage().unwrap(), LocalUsage::default());
+    }
+    assert_eq!((commits(&shared).await, executor.store.waiting()), (2, 0));
 }

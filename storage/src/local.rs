@@ -270,7 +270,11 @@ impl LocalParts {
             key,
             file,
             written: 0,
+            settled: 0,
+            unsettled: Bytes::new(),
             pending: None,
+            open: None,
+            finished: false,
         }
     }
 
@@ -316,8 +320,15 @@ pub(crate) struct LocalWriter {
     parts: Arc<LocalParts>,
     key: String,
     file: u64,
+    /// Bytes that are counted.
     written: u64,
+    /// Those of them that are in the file for sure.
+    settled: u64,
+    /// The rest, while it is being written and when that has failed.
+    unsettled: Bytes,
     pending: Option<JoinHandle<io::Result<File>>>,
+    open: Option<File>,
+    finished: bool,
 }
 
 impl LocalWriter {
@@ -326,23 +337,24 @@ impl LocalWriter {
         self.written
     }
 
-    /// Appends bytes. The write before has ended when this returns.
+    /// Appends bytes. The write before has ended when this returns. After an error nothing more can be appended, and these bytes were not.
     ///
     /// # Errors
-    /// The disk's, and `QuotaExceeded`.
+    /// The disk's, also of the write before, and `QuotaExceeded`.
     pub(crate) async fn push(&mut self, bytes: Bytes) -> io::Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
+        self.settle().await?;
         let length = bytes.len() as u64;
         let reserved = self.parts.state.lock().reserve(length, self.parts.quota);
         let let_go = reserved.map_err(|()| io::Error::from(io::ErrorKind::QuotaExceeded))?;
         self.written += length;
         self.parts.unlink(let_go);
-        let path = self.parts.path(self.file);
-        let file = self.settle().await?;
+        self.unsettled = bytes.clone();
+        let (path, open) = (self.parts.path(self.file), self.open.take());
         self.pending = Some(tokio::task::spawn_blocking(move || {
-            let mut file = match file {
+            let mut file = match open {
                 Some(file) => file,
                 None => File::create_new(path)?,
             };
@@ -352,16 +364,23 @@ impl LocalWriter {
         Ok(())
     }
 
-    async fn settle(&mut self) -> io::Result<Option<File>> {
-        match self.pending.take() {
-            Some(write) => {
-                let written = write.await?;
-                if written.is_err() {
-                    self.parts.state.lock().failed = Some(Instant::now());
-                }
-                written.map(Some)
+    async fn settle(&mut self) -> io::Result<()> {
+        let Some(write) = self.pending.take() else {
+            return match self.unsettled.is_empty() {
+                true => Ok(()),
+                false => Err(io::Error::other("a write before has failed")),
+            };
+        };
+        match write.await? {
+            Ok(file) => {
+                self.settled += std::mem::take(&mut self.unsettled).len() as u64;
+                self.open = Some(file);
+                Ok(())
             }
-            None => Ok(None),
+            Err(error) => {
+                self.parts.state.lock().failed = Some(Instant::now());
+                Err(error)
+            }
         }
     }
 
@@ -369,19 +388,40 @@ impl LocalWriter {
     ///
     /// # Errors
     /// The disk's.
-    pub(crate) async fn finish(mut self, keep: bool) -> io::Result<()> {
+    pub(crate) async fn finish(&mut self, keep: bool) -> io::Result<()> {
         self.settle().await?;
-        let written = std::mem::take(&mut self.written);
-        if written > 0 {
-            self.parts.add(&self.key, 0, written, self.file, keep);
+        self.finished = true;
+        if self.written > 0 {
+            self.parts.add(&self.key, 0, self.written, self.file, keep);
         }
         Ok(())
+    }
+
+    /// What is left after an error: the first so many bytes can be read, the others are given.
+    pub(crate) async fn salvage(&mut self) -> (u64, Bytes) {
+        // Whether it succeeds or not, both are right then.
+        let _ = self.settle().await;
+        (self.settled, self.unsettled.clone())
+    }
+
+    /// Reads what is settled.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) async fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let path = self.parts.path(self.file);
+        let read = tokio::task::spawn_blocking(move || {
+            let mut bytes = vec![0; usize::try_from(range.end - range.start).map_err(io::Error::other)?];
+            File::open(path)?.read_exact_at(&mut bytes, range.start)?;
+            Ok(Bytes::from(bytes))
+        });
+        read.await?
     }
 }
 
 impl Drop for LocalWriter {
     fn drop(&mut self) {
-        if self.written == 0 {
+        if self.written == 0 || self.finished {
             return;
         }
         self.parts.release(self.written);

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use cne_proto::v1::CommitRecord;
 
+use crate::checksum::BLOCK;
 use crate::local::LocalWriter;
 use crate::upload::Upload;
 use crate::{Committed, ShuffleStore, StoreError};
@@ -20,95 +21,131 @@ pub enum Durability {
 }
 
 /// The data object of an attempt under construction.
-pub(crate) enum Output {
+pub(crate) struct Output {
+    store: ShuffleStore,
+    namespace: String,
+    data_key: String,
+    place: Place,
+}
+
+enum Place {
     /// Sent to the store, and written to this executor's disk beside it, where there is room, so that tasks here read it without a request.
-    Stored {
+    Store {
         upload: Upload,
         copy: Option<LocalWriter>,
     },
     /// Written to this executor's disk.
-    Kept { writer: LocalWriter, publish: bool },
+    Disk { writer: LocalWriter, publish: bool },
 }
 
 impl Output {
-    /// As `durability` says. What should go into the store anyway goes there at once when this executor has too much that waits for it already;
-    /// and everything does where executors keep nothing for each other.
+    /// As `durability` says; but what the disk has no room for goes to the store at once, also when too much waits for it already. And everything
+    /// does where executors keep nothing for each other.
     pub(crate) fn new(store: &ShuffleStore, durability: Durability, namespace: &str, data_key: &str) -> Self {
-        let local = store.local();
-        if let (Some(local), Some(_)) = (local, store.sharing()) {
-            let publish = durability == Durability::WriteBehind;
-            if durability == Durability::Local || (publish && !local.is_crowded()) {
-                let writer = local.writer(data_key.to_string());
-                return Self::Kept { writer, publish };
-            }
+        let keeps = store
+            .local()
+            .filter(|local| store.sharing().is_some() && !local.is_crowded());
+        let place = match (durability, keeps) {
+            (Durability::Local | Durability::WriteBehind, Some(local)) => Place::Disk {
+                writer: local.writer(data_key.to_string()),
+                publish: durability == Durability::WriteBehind,
+            },
+            _ => Place::Store {
+                upload: upload(store, namespace, data_key),
+                copy: store.copies().map(|local| local.writer(data_key.to_string())),
+            },
+        };
+        Self {
+            store: store.clone(),
+            namespace: namespace.to_string(),
+            data_key: data_key.to_string(),
+            place,
         }
-        store.note_put(namespace, data_key.to_string());
-        let upload = Upload::new(
-            Arc::clone(store.object_store()),
-            store.locate(data_key),
-            store.retry(),
-        );
-        let copy = store.copies().map(|local| local.writer(data_key.to_string()));
-        Self::Stored { upload, copy }
     }
 
     /// Bytes accepted so far.
     pub(crate) fn written(&self) -> u64 {
-        match self {
-            Self::Stored { upload, .. } => upload.written(),
-            Self::Kept { writer, .. } => writer.written(),
+        match &self.place {
+            Place::Store { upload, .. } => upload.written(),
+            Place::Disk { writer, .. } => writer.written(),
         }
     }
 
     /// Memory held.
     pub(crate) fn memory(&self) -> usize {
-        match self {
-            Self::Stored { upload, .. } => upload.memory(),
-            Self::Kept { .. } => 0,
+        match &self.place {
+            Place::Store { upload, .. } => upload.memory(),
+            Place::Disk { .. } => 0,
         }
     }
 
     /// Appends bytes; waits when too much is in flight.
     pub(crate) async fn push(&mut self, bytes: Bytes) -> Result<(), StoreError> {
-        match self {
-            Self::Stored { upload, copy } => {
-                if let Some(writer) = copy
-                    && let Err(error) = writer.push(bytes.clone()).await
-                {
-                    tracing::debug!(%error, "an output is not kept on disk");
-                    *copy = None;
-                }
-                upload.push(bytes).await
+        if let Place::Disk { writer, .. } = &mut self.place {
+            match writer.push(bytes.clone()).await {
+                Ok(()) => return Ok(()),
+                Err(error) => self.leave_disk(&error).await?,
             }
-            Self::Kept { writer, .. } => writer.push(bytes).await.map_err(unkept),
         }
+        if let Place::Store { upload, copy } = &mut self.place {
+            if let Some(writer) = copy
+                && let Err(error) = writer.push(bytes.clone()).await
+            {
+                tracing::debug!(%error, "an output is not kept on disk");
+                *copy = None;
+            }
+            upload.push(bytes).await?;
+        }
+        Ok(())
+    }
+
+    /// The disk is full, mostly: what was accepted goes to the store, and the rest after it.
+    async fn leave_disk(&mut self, error: &std::io::Error) -> Result<(), StoreError> {
+        tracing::info!(key = %self.data_key, %error, "an output that the disk has no room for goes to the store");
+        let upload = upload(&self.store, &self.namespace, &self.data_key);
+        let left = std::mem::replace(&mut self.place, Place::Store { upload, copy: None });
+        if let (Place::Disk { mut writer, .. }, Place::Store { upload, .. }) = (left, &mut self.place) {
+            let (length, rest) = writer.salvage().await;
+            for from in (0..length).step_by(BLOCK as usize) {
+                let bytes = writer.read(from..(from + BLOCK).min(length)).await;
+                upload
+                    .push(bytes.map_err(|source| StoreError::LocalDisk { source })?)
+                    .await?;
+            }
+            upload.push(rest).await?;
+        }
+        Ok(())
     }
 
     /// Commits the output: `record` describes what was pushed.
-    pub(crate) async fn commit(
-        self,
-        store: &ShuffleStore,
-        record: CommitRecord,
-    ) -> Result<Committed, StoreError> {
-        match self {
-            Self::Stored { upload, copy } => {
-                upload.finish().await?;
-                let committed = store.commit(record).await?;
-                if let Some(copy) = copy.filter(|_| committed.won)
-                    && let Err(error) = copy.finish(false).await
-                {
-                    tracing::debug!(%error, "an output is not kept on disk");
-                }
-                Ok(committed)
-            }
-            Self::Kept { writer, publish } => {
-                writer.finish(true).await.map_err(unkept)?;
-                store.keep(record, publish)
+    pub(crate) async fn commit(mut self, record: CommitRecord) -> Result<Committed, StoreError> {
+        if let Place::Disk { writer, publish } = &mut self.place {
+            let publish = *publish;
+            match writer.finish(true).await {
+                Ok(()) => return self.store.keep(record, publish),
+                Err(error) => self.leave_disk(&error).await?,
             }
         }
+        let Place::Store { upload, copy } = self.place else {
+            // Left above.
+            return self.store.keep(record, false);
+        };
+        upload.finish().await?;
+        let committed = self.store.commit(record).await?;
+        if let Some(mut copy) = copy.filter(|_| committed.won)
+            && let Err(error) = copy.finish(false).await
+        {
+            tracing::debug!(%error, "an output is not kept on disk");
+        }
+        Ok(committed)
     }
 }
 
-fn unkept(source: std::io::Error) -> StoreError {
-    StoreError::LocalDisk { source }
+fn upload(store: &ShuffleStore, namespace: &str, data_key: &str) -> Upload {
+    store.note_put(namespace, data_key.to_string());
+    Upload::new(
+        Arc::clone(store.object_store()),
+        store.locate(data_key),
+        store.retry(),
+    )
 }

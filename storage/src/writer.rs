@@ -51,7 +51,6 @@ impl Default for WriterOptions {
 /// With several buckets, rows are gathered, encoded per bucket in memory, spilled when the task's memory pool has no more, and merged by
 /// [`Self::finish`]. With one bucket they are uploaded while they come. Dropped unfinished, nothing is published.
 pub struct ShuffleWriter {
-    store: ShuffleStore,
     id: MapOutputId,
     attempt: TaskAttempt,
     schema: SchemaRef,
@@ -95,7 +94,6 @@ impl ShuffleWriter {
             disk: Arc::clone(&runtime.disk_manager),
             reservation: consumer.register(&runtime.memory_pool),
             hasher: BlockHasher::default(),
-            store,
             id,
             attempt,
             schema,
@@ -271,7 +269,7 @@ impl ShuffleWriter {
             inputs,
             bytes,
         };
-        self.output.commit(&self.store, record).await
+        self.output.commit(record).await
     }
 
     /// Appends one bucket: its part of each spill, oldest first, then what is in memory.
