@@ -4,7 +4,7 @@
 export CNE_CACHE := env("CNE_CACHE", home_directory() / ".cache/cne")
 export CARGO_TARGET_DIR := env("CARGO_TARGET_DIR", CNE_CACHE / "target")
 export PYTHONPATH := justfile_directory() / "tests/e2e:" + justfile_directory() / "tests/chaos"
-# Which build of the binaries `up`, `tpch-matrix` and `kill-one` run: debug or release.
+# Which build of the binaries the recipes run that name no other: debug or release.
 export CNE_PROFILE := env("CNE_PROFILE", "debug")
 python := CNE_CACHE / "venv/bin/python"
 sf := env("SF", "")
@@ -70,6 +70,16 @@ kill-one runs="20" *args: setup binaries driver
 chaos runs="20" seed="1" *args: setup binaries driver
     @tools/setup versitygw
     {{python}} -m cne_chaos {{runs}} {{seed}} {{args}}
+
+# executors are drained in the middle of TPC-H queries, sometimes all of them, `runs` times
+scale-in runs="50" *args: setup binaries driver
+    @tools/setup versitygw
+    {{python}} -m cne_chaos.scale_in {{runs}} --scale {{ if sf == "" { "1" } else { sf } }} {{args}}
+
+# the scheduler is killed and started again in the middle of TPC-H queries, `runs` times
+restart-scheduler runs="10" *args: setup binaries driver
+    @tools/setup versitygw
+    {{python}} -m cne_chaos.restart_scheduler {{runs}} --scale {{ if sf == "" { "1" } else { sf } }} {{args}}
 
 # a shuffle of 200 x 200 tasks and 1 GiB (SF=0.02 for less) on an S3 server: how many requests it makes
 shuffle-requests *args: setup binaries driver

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from cne_chaos import kinds, ledger, report
+from cne_chaos import kinds, ledger, report, restart_scheduler, scale_in
 from cne_chaos.__main__ import plan
 from cne_chaos.kinds import Run
 from cne_e2e.s3proxy import Request
@@ -46,6 +46,32 @@ def test_rerun_is_a_start_after_the_commit():
     requests = [put("0/commit", second.time - 8, 503), put("0/commit", second.time - 2), put("0/commit", second.time + 5, 412)]
     assert ledger.reruns(ledger.commits(requests), starts) == [second]
     assert ledger.reruns(ledger.commits(requests[:1]), starts) == []
+
+
+def test_what_is_made_again_under_another_name():
+    undisturbed = {("a", "1", str(i)): 0.0 for i in range(4)}
+    assert ledger.under_other_names({("b", *o[1:]): 0.0 for o in undisturbed}, undisturbed) == 0
+    assert ledger.under_other_names({("b", "1", "0"): 0.0} | {("c", *o[1:]): 0.0 for o in undisturbed}, undisturbed) == 1
+
+
+@pytest.mark.parametrize("found, line, code", [
+    ([scale_in.Run(True, "right")] * 2, "scale-in: runs 2, right 2, wrong 0, drained mid-query 2, tasks rerun after commit 0", 0),
+    ([scale_in.Run(True, "right"), scale_in.Run(False, "right")], "scale-in: runs 2, right 2, wrong 0, drained mid-query 1, tasks rerun after commit 0", 1),
+    ([scale_in.Run(True, "right"), scale_in.Run(True, "hung")], "scale-in: runs 2, right 1, wrong 1, drained mid-query 2, tasks rerun after commit 0", 1),
+    ([scale_in.Run(True, "right"), scale_in.Run(True, "right", 1)], "scale-in: runs 2, right 2, wrong 0, drained mid-query 2, tasks rerun after commit 1", 1),
+])
+def test_scale_in_summary(found, line, code):
+    assert scale_in.summary(found, 2) == (line, code)
+
+
+@pytest.mark.parametrize("found, line, code", [
+    ([restart_scheduler.Run(True, "right")] * 2, "restart-scheduler: runs 2, right 2, stages rerun 0", 0),
+    ([restart_scheduler.Run(True, "right"), restart_scheduler.Run(False, "right")], "restart-scheduler: runs 2, right 2, stages rerun 0", 1),
+    ([restart_scheduler.Run(True, "right"), restart_scheduler.Run(True, "row 1")], "restart-scheduler: runs 2, right 1, stages rerun 0", 1),
+    ([restart_scheduler.Run(True, "right"), restart_scheduler.Run(True, "right", 2)], "restart-scheduler: runs 2, right 2, stages rerun 2", 1),
+])
+def test_restart_scheduler_summary(found, line, code):
+    assert restart_scheduler.summary(found, 2) == (line, code)
 
 
 def test_logs_in_json_and_logs_without_starts():

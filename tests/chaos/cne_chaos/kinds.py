@@ -4,12 +4,13 @@ import shutil
 import signal
 import subprocess
 import time
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cne_e2e import pool, s3proxy
 from cne_e2e.running import Running
+
+from .harness import FULL_DISK, Undisturbed
 
 KILL, TERM, PAUSE = signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP
 _HOW = {"kill": KILL, "term": TERM, "pause": PAUSE}
@@ -34,15 +35,6 @@ def codes(name: str) -> set[str]:
     if name.startswith("s3"):
         return _STORE
     return {"restart scheduler": _SCHEDULER, "disk full": _DISK}.get(name, _LOST)
-
-
-@dataclass
-class Undisturbed:
-    """What a query did without a fault."""
-
-    seconds: float
-    tasks: int
-    requests: Counter
 
 
 @dataclass
@@ -242,7 +234,7 @@ class Injector:
 class FullDisk:
     """An executor more, with little memory and a work directory on a small file system that has no room."""
 
-    NAME = "executor-full"
+    NAME = FULL_DISK
     ROOM = 64 * 1024
 
     def __init__(self, p: pool.Pool):

@@ -88,3 +88,9 @@ class Log:
 def reruns(committed: dict[tuple, float], started: list[Start]) -> list[Start]:
     """Attempts that began to run after the commit record of their output was in the store."""
     return [s for s in started if s.output in committed and s.time > committed[s.output]]
+
+
+def under_other_names(committed: dict[tuple, float], undisturbed: dict[tuple, float]) -> int:
+    """Outputs that were made again under another name: commits beyond those of an undisturbed run, where there are more names than in it."""
+    names, before = {output[0] for output in committed}, {output[0] for output in undisturbed}
+    return max(0, len(committed) - len(undisturbed)) if len(names) > len(before) else 0

@@ -1,0 +1,149 @@
+"""What the fault recipes share: a pool on S3 behind a proxy and a Spark session, and how queries run on them undisturbed."""
+import shutil
+import subprocess
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from cne_e2e import golden, paths, pool, queries, s3, s3proxy, session
+from cne_e2e.running import Running
+
+from . import ledger
+
+# Over ten times the undisturbed time plus this is hung.
+HUNG_SECONDS = 60
+DRAIN_SECONDS = 30
+DURABILITY = "CNE_DURABILITY"
+# An executor more, of which the harness knows nothing but its log.
+FULL_DISK = "executor-full"
+
+
+@dataclass
+class Undisturbed:
+    """What a query did without a fault."""
+
+    seconds: float
+    tasks: int
+    requests: Counter
+    # Its commits.
+    committed: dict[tuple, float]
+
+    @property
+    def limit(self) -> float:
+        """Seconds after which a run with a fault is hung."""
+        return 10 * self.seconds + HUNG_SECONDS
+
+
+def has_setting(name: str) -> bool:
+    """Whether the executor knows a setting."""
+    out = subprocess.run([paths.binary("comet-executor"), "--help"], capture_output=True, text=True)
+    return name in out.stdout
+
+
+def answers(scale: str, suites=tuple(golden.SUITES)) -> tuple[dict[str, str], dict]:
+    """Texts and plain Spark's answers."""
+    texts, want = {}, {}
+    for suite in suites:
+        texts |= golden.SUITES[suite]()
+        want |= golden.tpch_answers(scale, suite=suite)[0]
+    return texts, want
+
+
+class Harness:
+    """A pool, a proxy and a Spark session that stay; what is broken by a run is made whole after it."""
+
+    def __init__(self, scale: str, server: s3.Server, proxy: s3proxy.Proxy, settings: dict[str, str] | None = None,
+                 suites=tuple(golden.SUITES)):
+        """`settings` of the executors, to begin with."""
+        self.proxy, self.settings = proxy, settings or {}
+        self.texts, self.want = answers(scale, suites)
+
+        def environment(name: str) -> dict:
+            # Little memory where the disk is to be full, so that it is used.
+            memory = {"CNE_MEMORY_BYTES": "512KiB", "CNE_TASK_SLOTS": "2"} if name == FULL_DISK else {}
+            return server.environment(proxy.address(name)) | self.settings | memory
+
+        self.pool = pool.temporary(slots=1, storage_url=f"s3://{s3.BUCKET}/pool", executor_env=environment)
+        self.names = [f"executor-{i}" for i in range(1, self.pool.count + 1)]
+        self.undisturbed: dict[tuple, Undisturbed] = {}
+        self.logs: dict[str, ledger.Log] = {}
+        self.pool.start()
+        self.spark = session.classic(session.pool_conf(self.pool.url))
+        session.tpch_views(self.spark, scale)
+
+    def __enter__(self) -> "Harness":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.spark.stop()
+        self.pool.stop()
+
+    def configure(self, settings: dict[str, str]) -> None:
+        """Starts the executors again, with these settings."""
+        if settings != self.settings:
+            self.settings = settings
+            for name in self.names:
+                self.pool.kill(name)
+            self.heal()
+
+    def start(self, name: str) -> Running:
+        """A query that is not started yet."""
+        return Running(self.pool, self.spark, name, self.want[name], self.texts[name])
+
+    def baseline(self, name: str) -> Undisturbed:
+        """How a query runs without a fault in the present settings; the second time, when the JVM knows it."""
+        key = (name, tuple(self.settings.items()))
+        for _ in range(0 if key in self.undisturbed else 2):
+            since, query = len(self.proxy.requests), self.start(name)
+            query.start()
+            query.reach(float("inf"), 0)
+            query.join(300)
+            if query.result is None or query.result.difference:
+                raise SystemExit(f"{name} is wrong without any fault: {query.result and query.result.difference}")
+            requests = [r for r in self.proxy.requests[since:] if r.time >= query.started]
+            committed = ledger.commits(requests)
+            self.undisturbed[key] = Undisturbed(query.result.seconds, len(committed), Counter(r.kind for r in requests), committed)
+        return self.undisturbed[key]
+
+    def keep_logs(self, name: str) -> Path:
+        """Copies the logs of all processes to where they stay."""
+        kept = paths.CACHE / "chaos" / name
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir(parents=True)
+        for log in self.pool.state.glob("*.log"):
+            shutil.copy(log, kept)
+        return kept
+
+    def reruns(self, since: int, undisturbed: Undisturbed) -> tuple[int, set[tuple], str]:
+        """Tasks that began since the last call although their output was committed, by the requests from the `since`-th on: how many, their
+        stages, and which in words."""
+        committed = ledger.commits(self.proxy.requests[since:])
+        again = ledger.reruns(committed, self.started())
+        renamed = ledger.under_other_names(committed, undisturbed.committed)
+        text = "; run again after their commit: " + ", ".join("/".join(s.output) for s in again[:5]) if again else ""
+        if renamed:
+            text += f"; {renamed} outputs made again under another name"
+        return len(again) + renamed, {s.output[:2] for s in again}, text
+
+    def started(self) -> list[ledger.Start]:
+        """Tasks that the executors' logs say began since the last call."""
+        found = []
+        for name in [*self.names, FULL_DISK]:
+            log = self.logs.setdefault(name, ledger.Log(self.pool.state / f"{name}.log"))
+            found += ledger.starts(log.lines())
+        return found
+
+    def heal(self) -> None:
+        """Two live executors and a scheduler. One that was taken for lost ends by itself when it hears of it, as a supervisor would expect."""
+        for _ in range(4):
+            for name in ["scheduler", *self.names]:
+                if name in self.pool.processes and self.pool.processes[name].poll() is not None:
+                    self.pool.ended(name, 1)
+                if name not in self.pool.processes:
+                    self.pool.start_scheduler() if name == "scheduler" else self.pool.start_executor(name)
+            try:
+                return self.pool.wait_healthy(60)
+            except RuntimeError:
+                if all(p.poll() is None for p in self.pool.processes.values()):
+                    raise
+        self.pool.wait_healthy(60)
