@@ -30,20 +30,23 @@ def test_summary(found, line, code):
     assert report.summary(found, 20) == (line, code)
 
 
+QUERY = "d14f2582-cd84-4365-8e4f-a0489de6ce34"
+
+
 def put(name: str, at: float, status: int = 200) -> Request:
-    return Request("executor-1", "PUT", "PUT commit", f"test/pool/3/job/1/{name}", at - 1, status=status, answered=at)
+    return Request("executor-1", "PUT", "PUT commit", f"test/pool/3/{QUERY}-9f/1/{name}", at - 1, status=status, answered=at)
 
 
 def test_rerun_is_a_start_after_the_commit():
-    log = ['2026-11-30T12:00:00.000000Z  INFO cne_executor::engine: task started job="job" stage=1 partition=0 attempt=0',
-           '2026-11-30T12:00:09.000000Z  INFO cne_executor::engine: task started job="job" stage=1 partition=0 attempt=1',
-           '2026-11-30T12:00:09.000000Z  INFO cne_executor::engine: task started job="job" stage=2 partition=0 attempt=1',
-           '2026-11-30T12:00:09.500000Z  INFO cne_executor::engine: task found job="job" stage=1 partition=0 attempt=2', "a line"]
+    log = [f'2026-11-30T12:00:00.000000Z  INFO cne_executor::engine: task started query="{QUERY}" stage=1 partition=0 attempt=0',
+           f'2026-11-30T12:00:09.000000Z  INFO cne_executor::engine: task started query="{QUERY}" stage=1 partition=0 attempt=1',
+           f'2026-11-30T12:00:09.000000Z  INFO cne_executor::engine: task started query="{QUERY}" stage=2 partition=0 attempt=1',
+           f'2026-11-30T12:00:09.500000Z  INFO cne_executor::engine: task found committed query="{QUERY}" stage=1 partition=0 attempt=2', "a line"]
     starts = ledger.starts(log)
     second = starts[1]
-    assert [s.output for s in starts] == [("job", "1", "0"), ("job", "1", "0"), ("job", "2", "0")]
+    assert [s.output for s in starts] == [(QUERY, "1", "0"), (QUERY, "1", "0"), (QUERY, "2", "0")]
     # Refused ones are no commits, and the first one that was accepted counts.
-    requests = [put("0/commit", second.time - 8, 503), put("0/commit", second.time - 2), put("0/commit", second.time + 5, 412)]
+    requests = [put("0/commit-0", second.time - 8, 503), put("0/commit-0", second.time - 2), put("0/commit-0", second.time + 5, 412)]
     assert ledger.reruns(ledger.commits(requests), starts) == [second]
     assert ledger.reruns(ledger.commits(requests[:1]), starts) == []
 
@@ -75,10 +78,10 @@ def test_restart_scheduler_summary(found, line, code):
 
 
 def test_logs_in_json_and_logs_without_starts():
-    line = ('{"timestamp":"2026-11-30T12:00:00Z","level":"INFO","fields":{"message":"task started","namespace":"q","stage":1,"partition":7},'
+    line = ('{"timestamp":"2026-11-30T12:00:00Z","level":"INFO","fields":{"message":"task started","query":"q","stage":1,"partition":7},'
             '"target":"cne_executor::engine"}')
     assert [s.output for s in ledger.starts([line, "{broken task"])] == [("q", "1", "7")]
-    done = '2026-11-30T12:00:09.000000Z  INFO cne_executor::engine: task done job="j" stage=4 partition=0 attempt=0 rows=1 ms=1500 won=true'
+    done = '2026-11-30T12:00:09.000000Z  INFO cne_executor::engine: task done query="j" stage=4 partition=0 attempt=0 rows=1 ms=1500 won=true'
     begun, ended = ledger.starts([done])[0], ledger.events([done])[0][1]["time"]
     assert ended - begun.time == pytest.approx(1.5)
 

@@ -5,22 +5,26 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+_QUERY = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TEXT = re.compile(r"^(\S+)\s+[A-Z]+ .*?: task (started|done|failed)\b(.*)$")
 _FIELD = re.compile(r'(\w+)="?([^"\s]*)"?')
 
 
 @dataclass(frozen=True)
 class Start:
-    """An attempt of a task began to run. `output` names what it makes: namespace or job, stage, partition."""
+    """An attempt of a task began to run. `output` names what it makes: query, stage, partition."""
 
     output: tuple[str, str, str]
     time: float
 
 
 def output_of(path: str) -> tuple[str, str, str] | None:
-    """What a key belongs to: .../namespace/stage/partition/object."""
+    """What a key belongs to: .../namespace/stage/partition/object, of which the namespace begins with the query's id."""
     parts = path.split("/")
-    return (parts[-4], parts[-3], parts[-2]) if len(parts) > 4 and parts[-2].isdigit() else None
+    if len(parts) < 5 or not parts[-2].isdigit():
+        return None
+    query = _QUERY.match(parts[-4])
+    return (query[0] if query else parts[-4], parts[-3], parts[-2])
 
 
 def commits(requests) -> dict[tuple, float]:
@@ -64,7 +68,7 @@ def starts(lines) -> list[Start]:
     began = [(f, f["time"]) for what, f in found if what == "task started"]
     if not began:
         began = [(f, f["time"] - float(f.get("ms", 0)) / 1000) for _, f in found]
-    return [Start((f.get("namespace") or f.get("job", ""), f["stage"], f["partition"]), time) for f, time in began]
+    return [Start((f.get("query", ""), f["stage"], f["partition"]), time) for f, time in began]
 
 
 class Log:
