@@ -118,6 +118,13 @@ bench-quick *args:
     tools/build-driver
     CNE_PROFILE=release {{python}} -m cne_e2e.bench --scale {{ if sf == "" { "1" } else { sf } }} {{args}}
 
+# TPC-H at scale 1 on an S3 server under each durability; writes a section of docs/performance.md
+bench-s3 *args: setup
+    @tools/setup versitygw
+    CNE_PROFILE=release tools/build-binaries
+    tools/build-driver
+    CNE_PROFILE=release {{python}} -m cne_e2e.bench_s3 --scale {{ if sf == "" { "1" } else { sf } }} {{args}}
+
 # format everything
 fmt:
     cargo fmt --all

@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import golden, latency, paths, pool, queries, session
+from . import bench_s3, golden, latency, pages, paths, pool, queries, session
 from .compare import Answer, difference
 
 ENGINES = {
@@ -27,7 +27,6 @@ ENGINES = {
 }
 # Beside the queries: a one-row query at the scheduler.
 LATENCY = "latency"
-MEMORY = {"spark.driver.memory": "4g", "spark.memory.offHeap.size": "4g"}
 
 
 def _time_all(run, scale: str) -> None:
@@ -57,7 +56,7 @@ def _spark(spark, scale: str) -> None:
 def engine_pool(scale: str) -> None:
     """The pool: two executors with one slot each, planning by the real driver included."""
     with pool.temporary(slots=1) as p:
-        _spark(session.classic(session.pool_conf(p.url) | MEMORY), scale)
+        _spark(session.classic(session.pool_conf(p.url) | session.BENCH_MEMORY), scale)
         print(json.dumps({"query": LATENCY} | latency.summary(latency.first_row_ms(p))), flush=True)
 
 
@@ -68,7 +67,7 @@ def engine_spark(scale: str) -> None:
 
 def engine_comet(scale: str) -> None:
     """Comet inside Spark."""
-    _spark(session.classic(session.comet_conf() | MEMORY), scale)
+    _spark(session.classic(session.comet_conf() | session.BENCH_MEMORY), scale)
 
 
 def engine_sail(scale: str) -> None:
@@ -187,7 +186,10 @@ def main() -> int:
     print(text)
     if not args.no_write:
         (paths.ROOT / "docs").mkdir(exist_ok=True)
-        (paths.ROOT / "docs" / "performance.md").write_text(text)
+        page = paths.ROOT / "docs" / "performance.md"
+        # What another recipe measured stays.
+        kept = pages.section(page.read_text(), bench_s3.TITLE) if page.exists() else ""
+        page.write_text(pages.with_section(text, bench_s3.TITLE, kept))
     return 0
 
 

@@ -9,6 +9,8 @@ from .values import encode_rows
 EXTENSION = "org.apache.comet.nativeexecutors.NativeExecutorsExtension"
 PLUGIN = "org.apache.comet.nativeexecutors.NativeExecutorsPlugin"
 ENABLED = "spark.comet.nativeExecutors.enabled"
+# What benchmarks give a driver with Comet.
+BENCH_MEMORY = {"spark.driver.memory": "4g", "spark.memory.offHeap.size": "4g"}
 URL = "spark.comet.nativeExecutors.scheduler.url"
 
 # Python's date conversion goes through the process's zone: both sides of a comparison use the same.

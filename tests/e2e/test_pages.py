@@ -1,0 +1,19 @@
+"""Sections of docs/performance.md come from different recipes: each leaves the other's."""
+from cne_e2e import bench_s3, pages
+
+PAGE = "# P\n\ntext\n\n## A\n\n1\n\n## B\n\n2\n"
+
+
+def test_sections_are_replaced_and_added():
+    assert pages.section(PAGE, "## A") == "## A\n\n1\n"
+    assert pages.with_section(PAGE, "## A", "## A\n\n3\n") == "# P\n\ntext\n\n## A\n\n3\n\n## B\n\n2\n"
+    assert pages.with_section(PAGE, "## C", "## C\n\n3\n") == PAGE + "\n## C\n\n3\n"
+    assert pages.with_section(PAGE, "## C", pages.section(PAGE, "## C")) == PAGE
+
+
+def test_ratios_are_of_pairs():
+    text = bench_s3.report({"local": [1, 2, 4], "default": [1.1, 2.2, 8], "store": [1.5, 3.2, 6]},
+                           {d: (2_000_000, 3, 4) for d in bench_s3.DURABILITIES}, "1")
+    assert "| default | 2.20 | 1.10 | 1.10 to 2.00 | 2.0 MB | 3 | 4 |" in text
+    assert "`default`: at most 1.15 times the time of `local`. Measured: 1.10, met." in text
+    assert "`store`: at most 1.4 times the time of `local`. Measured: 1.50, **missed**." in text
