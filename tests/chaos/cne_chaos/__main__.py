@@ -19,6 +19,8 @@ from . import kinds, report
 from .harness import DRAIN_SECONDS, DURABILITY, Harness, answers, has_setting
 from .kinds import Injector, Run
 
+# The default of CNE_EXECUTOR_TIMEOUT is 4 s; a heartbeat may have come just before.
+LOST_SECONDS = 3
 _CODE = re.compile(r"CNE-\d{4}")
 
 
@@ -56,6 +58,10 @@ def one(harness: Harness, seed: int, run: Run, rng: random.Random) -> None:
         code = harness.pool.ended(name, DRAIN_SECONDS)
         if code != 0 and run.outcome == "right":
             run.outcome = f"after SIGTERM {name} " + ("did not end" if code is None else f"ended with {code}")
+    for name, seconds in injector.slept.items():
+        if seconds > LOST_SECONDS:
+            # It hears that it was taken for lost, and ends.
+            harness.pool.ended(name, 5)
     harness.heal()
     run.reruns, _, text = harness.reruns(since, undisturbed)
     run.what += text

@@ -67,6 +67,9 @@ class Injector:
     query: Running
     # By executor: when it is to go on.
     paused: dict[str, float] = field(default_factory=dict)
+    # By executor: when it was paused, and for how long it had been.
+    stopped: dict[str, float] = field(default_factory=dict)
+    slept: dict[str, float] = field(default_factory=dict)
     # Executors that got SIGTERM.
     drained: set[str] = field(default_factory=set)
     # Executors that were killed: when a successor starts.
@@ -114,6 +117,7 @@ class Injector:
         """SIGCONT."""
         del self.paused[name]
         self.pool.signal(name, signal.SIGCONT)
+        self.slept[name] = time.monotonic() - self.stopped[name]
         self.run.what += ", goes on"
 
     def proof_of_s3(self, fault: s3proxy.Fault) -> None:
@@ -190,7 +194,8 @@ class Injector:
                 done = True
             else:
                 # Mostly for longer than it takes to be taken for lost.
-                self.paused[victim] = time.monotonic() + self.rng.choice([1, 6, 6, 8])
+                self.stopped[victim] = time.monotonic()
+                self.paused[victim] = self.stopped[victim] + self.rng.choice([1, 6, 6, 8])
                 done = _stopped(process.pid)
         # The query was not over: its rows were not all at the client.
         self.run.fired = done and self.query.is_alive()
