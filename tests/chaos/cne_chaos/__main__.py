@@ -16,7 +16,7 @@ from cne_e2e import paths, pool, s3, s3proxy
 from cne_e2e.running import Running
 
 from . import kinds, report
-from .harness import DRAIN_SECONDS, DURABILITY, Harness, answers, has_setting
+from .harness import DRAIN_SECONDS, Harness, answers
 from .kinds import Injector, Run
 
 # The default of CNE_EXECUTOR_TIMEOUT is 4 s; a heartbeat may have come just before.
@@ -107,6 +107,7 @@ def main() -> int:
     parser.add_argument("--scale", default="0.01")
     parser.add_argument("--kinds", default=",".join(kinds.NAMES))
     parser.add_argument("--queries", help="which queries, by default TPC-H's and `shuffle`")
+    parser.add_argument("--durability", default="store,write-behind", help="which ones, one after the other")
     args = parser.parse_args()
     pool.interruptible()
     rng = random.Random(args.seed)
@@ -119,20 +120,18 @@ def main() -> int:
     if why_not and "disk full" in chosen:
         print(f"no `disk full` here, a file system cannot be mounted: {why_not}", flush=True)
         chosen.remove("disk full")
-    settings = [{DURABILITY: "store"}, {}] if has_setting(DURABILITY) else [{}]
-    if len(settings) == 1:
-        print(f"this build has no {DURABILITY}: every run is with what it does", flush=True)
+    durabilities = args.durability.split(",")
     runs: list[Run] = []
     planned = plan(args.runs, rng, chosen, of)
     try:
-        with s3.Server() as server, s3proxy.Proxy(server.address) as proxy, Harness(args.scale, server, proxy) as harness:
-            for at, setting in enumerate(settings):
+        with s3.Server() as server, s3proxy.Proxy(server.address) as proxy, Harness(args.scale, server, proxy, durabilities[0]) as harness:
+            for at, durability in enumerate(durabilities):
                 # One after the other: whole rounds of all kinds with each, as far as there are so many.
-                harness.configure(setting)
-                for run in planned[at * len(planned) // len(settings):(at + 1) * len(planned) // len(settings)]:
+                harness.configure(durability)
+                for run in planned[at * len(planned) // len(durabilities):(at + 1) * len(planned) // len(durabilities)]:
                     one(harness, args.seed, run, random.Random(f"{args.seed}-{run.number}"))
                     runs.append(run)
-                    print(f"{run.number:>3} {setting.get(DURABILITY, 'default'):<8} {run.query:<7} {run.kind:<18} {'fired' if run.fired else 'MISSED'} "
+                    print(f"{run.number:>3} {durability:<12} {run.query:<7} {run.kind:<18} {'fired' if run.fired else 'MISSED'} "
                           f"{run.outcome} after {run.seconds:.1f} s: {run.what}" + (f" | {run.error}" if run.error else ""), flush=True)
     except Exception as e:
         # A pool that cannot be made whole is the end, and what was seen until then counts.

@@ -1,6 +1,5 @@
 """What the fault recipes share: a pool on S3 behind a proxy and a Spark session, and how queries run on them undisturbed."""
 import shutil
-import subprocess
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,12 +33,6 @@ class Undisturbed:
         return 10 * self.seconds + HUNG_SECONDS
 
 
-def has_setting(name: str) -> bool:
-    """Whether the executor knows a setting."""
-    out = subprocess.run([paths.binary("comet-executor"), "--help"], capture_output=True, text=True)
-    return name in out.stdout
-
-
 def answers(scale: str, suites=tuple(golden.SUITES)) -> tuple[dict[str, str], dict]:
     """Texts and plain Spark's answers."""
     texts, want = {}, {}
@@ -52,18 +45,17 @@ def answers(scale: str, suites=tuple(golden.SUITES)) -> tuple[dict[str, str], di
 class Harness:
     """A pool, a proxy and a Spark session that stay; what is broken by a run is made whole after it."""
 
-    def __init__(self, scale: str, server: s3.Server, proxy: s3proxy.Proxy, settings: dict[str, str] | None = None,
-                 suites=tuple(golden.SUITES)):
-        """`settings` of the executors, to begin with."""
-        self.proxy, self.settings = proxy, settings or {}
+    def __init__(self, scale: str, server: s3.Server, proxy: s3proxy.Proxy, durability: str = "store", suites=tuple(golden.SUITES)):
+        self.proxy, self.durability = proxy, durability
         self.texts, self.want = answers(scale, suites)
 
         def environment(name: str) -> dict:
             # Little memory where the disk is to be full, so that it is used.
             memory = {"CNE_MEMORY_BYTES": "512KiB", "CNE_TASK_SLOTS": "2"} if name == FULL_DISK else {}
-            return server.environment(proxy.address(name)) | self.settings | memory
+            return server.environment(proxy.address(name)) | memory
 
-        self.pool = pool.temporary(slots=1, storage_url=f"s3://{s3.BUCKET}/pool", executor_env=environment)
+        self.pool = pool.temporary(slots=1, storage_url=f"s3://{s3.BUCKET}/pool", executor_env=environment,
+                                   scheduler_env={DURABILITY: durability})
         self.names = [f"executor-{i}" for i in range(1, self.pool.count + 1)]
         self.undisturbed: dict[tuple, Undisturbed] = {}
         self.logs: dict[str, ledger.Log] = {}
@@ -78,11 +70,12 @@ class Harness:
         self.spark.stop()
         self.pool.stop()
 
-    def configure(self, settings: dict[str, str]) -> None:
-        """Starts the executors again, with these settings."""
-        if settings != self.settings:
-            self.settings = settings
-            for name in self.names:
+    def configure(self, durability: str) -> None:
+        """Starts everything again with another durability."""
+        if durability != self.durability:
+            self.durability = durability
+            self.pool.scheduler_env[DURABILITY] = durability
+            for name in list(self.pool.processes):
                 self.pool.kill(name)
             self.heal()
 
@@ -91,8 +84,8 @@ class Harness:
         return Running(self.pool, self.spark, name, self.want[name], self.texts[name])
 
     def baseline(self, name: str) -> Undisturbed:
-        """How a query runs without a fault in the present settings; the second time, when the JVM knows it."""
-        key = (name, tuple(self.settings.items()))
+        """How a query runs without a fault in the present durability; the second time, when the JVM knows it."""
+        key = (name, self.durability)
         for _ in range(0 if key in self.undisturbed else 2):
             since, query = len(self.proxy.requests), self.start(name)
             query.start()
