@@ -52,9 +52,16 @@ def test_rerun_is_a_start_after_the_commit():
 
 
 def test_what_is_made_again_under_another_name():
-    undisturbed = {("a", "1", str(i)): 0.0 for i in range(4)}
-    assert ledger.under_other_names({("b", *o[1:]): 0.0 for o in undisturbed}, undisturbed) == 0
-    assert ledger.under_other_names({("b", "1", "0"): 0.0} | {("c", *o[1:]): 0.0 for o in undisturbed}, undisturbed) == 1
+    def outputs(query: str, count: int) -> set[tuple]:
+        return {(query, "1", str(i)) for i in range(count)}
+
+    def again(committed: set[tuple], started: set[tuple]) -> int:
+        return ledger.under_other_names(dict.fromkeys(committed, 0.0), [ledger.Start(o, 0) for o in started], outputs("a", 4))
+
+    assert again(outputs("b", 4), outputs("b", 4)) == 0
+    assert again(outputs("b", 1) | outputs("c", 4), outputs("b", 2) | outputs("c", 4)) == 1
+    # Of an earlier query, written behind it.
+    assert again(outputs("earlier", 3) | outputs("b", 4), outputs("b", 4)) == 0
 
 
 @pytest.mark.parametrize("found, line, code", [

@@ -24,8 +24,8 @@ class Undisturbed:
     seconds: float
     tasks: int
     requests: Counter
-    # Its commits.
-    committed: dict[tuple, float]
+    # What its tasks made: query, stage, partition.
+    outputs: set[tuple]
 
     @property
     def limit(self) -> float:
@@ -87,6 +87,7 @@ class Harness:
         """How a query runs without a fault in the present durability; the second time, when the JVM knows it."""
         key = (name, self.durability)
         for _ in range(0 if key in self.undisturbed else 2):
+            self.started()
             since, query = len(self.proxy.requests), self.start(name)
             query.start()
             query.reach(float("inf"), 0)
@@ -94,8 +95,8 @@ class Harness:
             if query.result is None or query.result.difference:
                 raise SystemExit(f"{name} is wrong without any fault: {query.result and query.result.difference}")
             requests = [r for r in self.proxy.requests[since:] if r.time >= query.started]
-            committed = ledger.commits(requests)
-            self.undisturbed[key] = Undisturbed(query.result.seconds, len(committed), Counter(r.kind for r in requests), committed)
+            outputs = {s.output for s in self.started()}
+            self.undisturbed[key] = Undisturbed(query.result.seconds, len(outputs), Counter(r.kind for r in requests), outputs)
         return self.undisturbed[key]
 
     def keep_logs(self, name: str) -> Path:
@@ -111,8 +112,9 @@ class Harness:
         """Tasks that began since the last call although their output was committed, by the requests from the `since`-th on: how many, their
         stages, and which in words."""
         committed = ledger.commits(self.proxy.requests[since:])
-        again = ledger.reruns(committed, self.started())
-        renamed = ledger.under_other_names(committed, undisturbed.committed)
+        started = self.started()
+        again = ledger.reruns(committed, started)
+        renamed = ledger.under_other_names(committed, started, undisturbed.outputs)
         text = "; run again after their commit: " + ", ".join("/".join(s.output) for s in again[:5]) if again else ""
         if renamed:
             text += f"; {renamed} outputs made again under another name"

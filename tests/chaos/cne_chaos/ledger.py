@@ -94,7 +94,9 @@ def reruns(committed: dict[tuple, float], started: list[Start]) -> list[Start]:
     return [s for s in started if s.output in committed and s.time > committed[s.output]]
 
 
-def under_other_names(committed: dict[tuple, float], undisturbed: dict[tuple, float]) -> int:
-    """Outputs that were made again under another name: commits beyond those of an undisturbed run, where there are more names than in it."""
-    names, before = {output[0] for output in committed}, {output[0] for output in undisturbed}
-    return max(0, len(committed) - len(undisturbed)) if len(names) > len(before) else 0
+def under_other_names(committed: dict[tuple, float], started: list[Start], undisturbed: set[tuple]) -> int:
+    """Outputs that were made again under another name: those committed beyond the ones of an undisturbed run, where there are more names than
+    in it. What is still being committed of an earlier query is not among them."""
+    names = {s.output[0] for s in started}
+    mine = [output for output in committed if output[0] in names]
+    return max(0, len(mine) - len(undisturbed)) if len(names) > len({output[0] for output in undisturbed}) else 0
