@@ -80,7 +80,7 @@ class Injector:
     def prepare(self) -> None:
         """Before the query starts: what the proxy will do."""
         first, _, second = self.run.kind.partition(" ")
-        if second in _MOMENTS:
+        if second in _MOMENTS and not self._from_each_other(second):
             how, kinds = _MOMENTS[second]
             self._at_request(how or self.rng.choice(["before", "after"]), kinds, self._strike)
         elif first == "s3":
@@ -92,8 +92,9 @@ class Injector:
     def inject(self) -> None:
         """While the query runs: what happens to processes."""
         first, _, second = self.run.kind.partition(" ")
-        if second == "mid-task":
-            if self._reach():
+        if second == "mid-task" or self._from_each_other(second):
+            # What is not read through the proxy is read by the tasks of later stages.
+            if self._reach(0 if second == "mid-task" else 0.5):
                 self._strike_at(lambda: self._busy("tasks_running"))
         elif second == "doget":
             self._strike_at(lambda: self._busy("results_open"))
@@ -147,10 +148,15 @@ class Injector:
         # What an earlier query left to be done is not a moment of this one.
         return request.time >= self.query.started > 0
 
-    def _reach(self) -> bool:
+    def _from_each_other(self, moment: str) -> bool:
+        return moment == "fetch" and not self.undisturbed.requests["GET data"]
+
+    def _reach(self, least: float = 0) -> bool:
+        """Waits for a random point after this part of the query's tasks."""
         tasks, seconds = self.undisturbed.tasks, self.undisturbed.seconds
         # The last ones may be over before anybody looks.
-        point = self.rng.randrange(max(1, tasks * 4 // 5))
+        first = int(tasks * least)
+        point = self.rng.randrange(first, max(first + 1, tasks * 4 // 5))
         return self.query.reach(point, self.rng.random() * seconds / max(1, tasks) if point < tasks - 1 else 0)
 
     def _busy(self, what: str) -> str | None:
@@ -261,7 +267,7 @@ class FullDisk:
         with open(self.log, "rb") as f:
             f.seek(self.before)
             text = f.read()
-        return b"No space left" in text or b"CNE-2006" in text or b"os error 28" in text
+        return b"No space left" in text or b"os error 28" in text or b"cannot be kept on the executor's disk" in text
 
     def end(self) -> None:
         """Takes the executor and the file system away."""
