@@ -1,5 +1,6 @@
 """What the fault recipes share: a pool on S3 behind a proxy and a Spark session, and how queries run on them undisturbed."""
 import shutil
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,5 +141,6 @@ class Harness:
                 return self.pool.wait_healthy(60)
             except RuntimeError:
                 if all(p.poll() is None for p in self.pool.processes.values()):
+                    print(f"the pool does not get well; logs in {self.keep_logs(f'unwell-{int(time.time())}')}", flush=True)
                     raise
         self.pool.wait_healthy(60)
