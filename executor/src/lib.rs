@@ -13,6 +13,7 @@ mod failure;
 pub mod flight;
 mod jobs;
 mod link;
+mod membership;
 mod memory;
 mod merge;
 pub mod options;

@@ -19,6 +19,7 @@ use tokio::sync::mpsc;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 
+use crate::membership::Membership;
 use crate::service::TaskService;
 
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -40,6 +41,7 @@ pub(crate) struct Link {
     scheduler: SchedulerGrpcClient<Channel>,
     reports: ReportsClient<Channel>,
     registration: Arc<ExecutorRegistration>,
+    membership: Arc<Membership>,
     draining: Arc<AtomicBool>,
     status: ProcessStatus,
 }
@@ -52,6 +54,7 @@ impl Link {
     pub(crate) fn new(
         address: String,
         registration: ExecutorRegistration,
+        membership: Arc<Membership>,
         status: ProcessStatus,
     ) -> Result<Self, tonic::transport::Error> {
         let endpoint = Endpoint::from_shared(address)?
@@ -67,36 +70,47 @@ impl Link {
             scheduler,
             reports,
             registration: Arc::new(registration),
+            membership,
             draining: Arc::default(),
             status,
         })
     }
 
     async fn beat(&self) -> Result<(), Status> {
+        self.beat_as(&self.membership.id()).await
+    }
+
+    async fn beat_as(&self, id: &str) -> Result<(), Status> {
         let state = match self.draining.load(Ordering::Acquire) {
             true => ExecutorState::Terminating(String::new()),
             false => ExecutorState::Active(String::new()),
         };
         let params = HeartBeatParams {
-            executor_id: self.registration.id.clone(),
+            executor_id: id.to_string(),
             metrics: vec![],
             status: Some(ExecutorStatus { status: Some(state) }),
-            metadata: Some(ExecutorRegistration::clone(&self.registration)),
+            metadata: Some(ExecutorRegistration {
+                id: id.to_string(),
+                ..ExecutorRegistration::clone(&self.registration)
+            }),
         };
-        self.scheduler
-            .clone()
-            .heart_beat_from_executor(params)
-            .await
-            .map(drop)
+        self.scheduler.clone().heart_beat_from_executor(params).await?;
+        self.membership.heard();
+        Ok(())
     }
 
     /// Registers and keeps the registration alive, for ever. The process is ready as long as the last answer of the scheduler was good.
-    pub(crate) async fn heartbeats(self) {
+    pub(crate) async fn heartbeats(self, service: TaskService) {
         let pulse = self.status.watch_loop("heartbeats", STUCK);
         let mut heard = None;
         loop {
             pulse.beat();
-            let answer = self.beat().await;
+            let id = self.membership.id();
+            let answer = self.beat_as(&id).await;
+            if answer.as_ref().is_err_and(|error| error.code() == Code::Aborted) {
+                service.taken_for_lost(&id);
+                continue;
+            }
             let ok = answer.is_ok();
             match &answer {
                 _ if self.draining.load(Ordering::Acquire) => self.status.set_unready(DRAINING),
@@ -109,7 +123,7 @@ impl Link {
             if heard != Some(ok) {
                 match answer {
                     Ok(()) => {
-                        tracing::info!(executor = %self.registration.id, "registered with the scheduler")
+                        tracing::info!(executor = %id, "registered with the scheduler")
                     }
                     Err(error) => tracing::warn!(%error, "the scheduler does not answer; trying again"),
                 }
@@ -133,7 +147,7 @@ impl Link {
             }
             let count = batch.len();
             let params = UpdateTaskStatusParams {
-                executor_id: self.registration.id.clone(),
+                executor_id: self.membership.id().to_string(),
                 task_status: std::mem::take(&mut batch),
             };
             self.send(params, &pulse).await;
@@ -188,7 +202,7 @@ impl Link {
     /// Leaves the pool. Heartbeats have to have ended: one would register the executor again.
     pub(crate) async fn farewell(&self) {
         let params = ExecutorStoppedParams {
-            executor_id: self.registration.id.clone(),
+            executor_id: self.membership.id().to_string(),
             reason: "drained".into(),
         };
         if let Err(error) = self.scheduler.clone().executor_stopped(params).await {

@@ -24,6 +24,7 @@ use crate::drain::{self, Times};
 use crate::engine::Engine;
 use crate::flight::ResultService;
 use crate::link::Link;
+use crate::membership::Membership;
 use crate::peers::FlightPeers;
 use crate::service::{Parts, TaskService};
 use crate::{Options, Totals, runtime};
@@ -119,16 +120,20 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     let flight = listen(&options.flight_host, options.flight_port).await?;
     let tasks = listen(&options.grpc_host.to_string(), options.grpc_port).await?;
 
-    // Fresh for each start: the scheduler must not take this process for its predecessor.
-    let executor_id = uuid::Uuid::new_v4().to_string();
+    let membership = Membership::new();
+    let executor_id = membership.id().to_string();
     let (flight_port, grpc_port) = (flight.local_addr()?.port(), tasks.local_addr()?.port());
     let registration = registration(&options, &executor_id, flight_port, grpc_port);
     let address = format!("http://{}:{}", options.scheduler_host, options.scheduler_port);
-    let link = Link::new(address.clone(), registration, status.clone()).map_err(|source| {
-        ExecutorError::Scheduler {
-            address: address.clone(),
-            source,
-        }
+    let link = Link::new(
+        address.clone(),
+        registration,
+        Arc::clone(&membership),
+        status.clone(),
+    );
+    let link = link.map_err(|source| ExecutorError::Scheduler {
+        address: address.clone(),
+        source,
     })?;
     tracing::info!(
         executor = %executor_id, host = options.host.as_deref().unwrap_or("as the scheduler sees it"), flight_port, grpc_port, http_port,
@@ -162,12 +167,12 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
             Arc::clone(&jobs),
         ),
         jobs: Arc::clone(&jobs),
-        executor_id,
+        membership,
         store,
         producer: runtime::producer(Arc::clone(&base)),
         runtimes: runtime::task_runtimes(base, &options, memory),
         threads: threads.handle(),
-        drain: drain.clone(),
+        slots: options.task_slots,
     });
 
     let serving = CancellationToken::new();
@@ -189,7 +194,7 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     );
     let (kept, flushed) = (outputs.clone(), outputs);
     let reporter = tokio::spawn(link.clone().report(ends, service.clone()));
-    let heartbeats = tokio::spawn(link.clone().heartbeats());
+    let heartbeats = tokio::spawn(link.clone().heartbeats(service.clone()));
     let reads = tokio::spawn(link.clone().report_reads(reports));
     let sweeper = tokio::spawn(async move {
         loop {

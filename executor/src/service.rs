@@ -32,13 +32,13 @@ use datafusion::execution::TaskContext;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use futures::future::{AbortHandle, AbortRegistration, Abortable};
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, watch};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{Semaphore, mpsc, watch};
 use tonic::{Request, Response, Status};
 
 use crate::engine::Engine;
 use crate::failure;
 use crate::jobs::Jobs;
+use crate::membership::Membership;
 
 type Codec = BallistaCodec<LogicalPlanNode, PhysicalPlanNode>;
 
@@ -47,7 +47,7 @@ type Codec = BallistaCodec<LogicalPlanNode, PhysicalPlanNode>;
 pub(crate) struct TaskService(Arc<Inner>);
 
 struct Inner {
-    executor_id: String,
+    membership: Arc<Membership>,
     engine: Engine,
     store: ShuffleStore,
     jobs: Arc<Jobs>,
@@ -56,24 +56,25 @@ struct Inner {
     logical: Arc<BallistaLogicalExtensionCodec>,
     /// Threads for tasks, so that a busy operator does not keep calls and heartbeats waiting.
     threads: tokio::runtime::Handle,
+    /// A place for each task that may run. The scheduler counts too, but may have taken this executor for lost and begun anew.
+    places: Semaphore,
     aborts: Mutex<HashMap<TaskKey, AbortHandle>>,
     statuses: mpsc::UnboundedSender<TaskStatus>,
     /// Tasks that were taken and whose end the scheduler has not confirmed.
     open: watch::Sender<usize>,
     closed: AtomicBool,
-    drain: CancellationToken,
 }
 
 /// What a [`TaskService`] is made of.
 pub(crate) struct Parts {
-    pub(crate) executor_id: String,
+    pub(crate) membership: Arc<Membership>,
     pub(crate) engine: Engine,
     pub(crate) store: ShuffleStore,
     pub(crate) jobs: Arc<Jobs>,
     pub(crate) producer: RuntimeProducer,
     pub(crate) runtimes: Arc<dyn SessionRuntimeCache>,
     pub(crate) threads: tokio::runtime::Handle,
-    pub(crate) drain: CancellationToken,
+    pub(crate) slots: usize,
 }
 
 impl TaskService {
@@ -81,7 +82,7 @@ impl TaskService {
     pub(crate) fn new(parts: Parts) -> (Self, mpsc::UnboundedReceiver<TaskStatus>) {
         let (statuses, ends) = mpsc::unbounded_channel();
         let inner = Inner {
-            executor_id: parts.executor_id,
+            membership: parts.membership,
             engine: parts.engine,
             store: parts.store,
             jobs: parts.jobs,
@@ -89,11 +90,11 @@ impl TaskService {
             runtimes: parts.runtimes,
             logical: Arc::default(),
             threads: parts.threads,
+            places: Semaphore::new(parts.slots.max(1)),
             aborts: Mutex::default(),
             statuses,
             open: watch::Sender::new(0),
             closed: AtomicBool::new(false),
-            drain: parts.drain,
         };
         (Self(Arc::new(inner)), ends)
     }
@@ -116,6 +117,16 @@ impl TaskService {
         let aborts = self.0.aborts.lock();
         aborts.values().for_each(AbortHandle::abort);
         aborts.len()
+    }
+
+    /// The scheduler has given the tasks of the executor `id` to others: if that is this one, they are stopped here, and it goes on under another id.
+    pub(crate) fn taken_for_lost(&self, id: &str) {
+        if !self.0.membership.renew(id) {
+            return;
+        }
+        let aborts = self.0.aborts.lock();
+        aborts.values().for_each(AbortHandle::abort);
+        tracing::warn!(executor = id, next = %self.0.membership.id(), tasks = aborts.len(), "taken for lost: going on as another executor");
     }
 
     /// Refuses every further task.
@@ -210,7 +221,7 @@ impl TaskService {
         status.end_exec_time = now_ms();
         status.status = Some(match result {
             Ok(partitions) => {
-                let executor_id = self.0.executor_id.clone();
+                let executor_id = self.0.membership.id().to_string();
                 TaskEnd::Successful(SuccessfulTask {
                     executor_id,
                     partitions,
@@ -272,6 +283,9 @@ impl Inner {
         mut task: TaskDefinition,
         launched: Option<LaunchedTask>,
     ) -> datafusion::error::Result<Vec<ShuffleWritePartition>> {
+        self.membership.fresh().await;
+        // Never closed.
+        let _place = self.places.acquire().await;
         if let Some(launched) = launched {
             task.session_config = task.session_config.with_extension(Arc::new(launched));
         }
@@ -329,7 +343,11 @@ impl ExecutorGrpc for TaskService {
                 plan,
                 blocks,
                 tasks: launches,
+                executor_id,
             } = unwrap_plan(&tasks.plan).map_err(|error| Status::invalid_argument(error.to_string()))?;
+            if *executor_id != *self.0.membership.id() {
+                return Err(Status::unavailable("this executor has another id now"));
+            }
             tasks.plan = plan.into();
             if !blocks.is_empty() {
                 let known = self.0.jobs.blocks(&tasks.job_id);
@@ -348,10 +366,8 @@ impl ExecutorGrpc for TaskService {
         request: Request<StopExecutorParams>,
     ) -> Result<Response<StopExecutorResult>, Status> {
         let params = request.into_inner();
-        if params.executor_id == self.0.executor_id {
-            tracing::info!(reason = %params.reason, "the scheduler asks to stop");
-            self.0.drain.cancel();
-        }
+        // Ballista says so to an executor from which it has not heard.
+        self.taken_for_lost(&params.executor_id);
         Ok(Response::new(StopExecutorResult {}))
     }
 
@@ -392,7 +408,7 @@ impl ExecutorGrpc for TaskService {
         };
         let failed = |error: cne_storage::StoreError| Status::internal(error.to_string());
         let mut deleted = self.0.store.delete_own(namespace).await.map_err(failed)?;
-        if lister == Some(self.0.executor_id.as_str()) {
+        if lister == Some(&*self.0.membership.id()) {
             deleted += self.0.store.delete_namespace(namespace).await.map_err(failed)?;
         }
         tracing::debug!(namespace, deleted, "stored outputs removed");

@@ -735,7 +735,7 @@ async fn a_block_is_sent_once_to_each_executor_and_again_when_it_is_lost() {
         .fold((0, 0), |all, task| (all.0 + task.0, all.1 + task.1));
     // Fifteen times the block, but for some bytes around each.
     let difference = (inline - sent).abs_diff(15 * large.encoded_len());
-    assert!(difference < 800, "{sent} bytes were sent, {inline} without names");
+    assert!(difference < 2000, "{sent} bytes were sent, {inline} without names");
 
     executor.launched.lock().clear();
     let running = tokio::spawn({

@@ -208,6 +208,7 @@ mod tests {
             plan: named(&range(10)).encode_to_vec().into(),
             blocks: vec![block_of(&range(10)), block_of(&range(11))],
             tasks: vec![task],
+            executor_id: "executor".into(),
         };
         let wrapped = wrap_plan(&launched);
         assert!(unwrap_plan(&wrapped[..wrapped.len() - 1]).is_err());

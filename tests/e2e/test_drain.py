@@ -49,12 +49,12 @@ def wait_until(condition, seconds: float, what: str) -> None:
 
 
 def done(p: pool.Pool, sizes: dict[str, int]) -> list[tuple]:
-    """(job, stage, partition) of the tasks that executors finished since their logs had these sizes."""
+    """(query, stage, partition) of the tasks that executors finished since their logs had these sizes."""
     found = []
     for name, size in sizes.items():
         text = (p.state / f"{name}.log").read_bytes()[size:].decode()
         lines = [line for line in text.splitlines() if "task done" in line]
-        found += [tuple(re.search(rf'\b{key}="?(\w+)', line).group(1) for key in ("job", "stage", "partition")) for line in lines]
+        found += [tuple(re.search(rf'\b{key}="?(\w+)', line).group(1) for key in ("query", "stage", "partition")) for line in lines]
     return found
 
 

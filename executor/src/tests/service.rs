@@ -7,7 +7,7 @@ use ballista_core::serde::protobuf::failed_task::FailedReason;
 use ballista_core::serde::protobuf::task_status::Status as TaskEnd;
 use ballista_core::serde::protobuf::{
     CancelTasksParams, LaunchMultiTaskParams, MultiTaskDefinition, RemoveJobDataParams, RunningTaskInfo,
-    TaskId, TaskStatus,
+    StopExecutorParams, TaskId, TaskStatus,
 };
 use cne_fragment::CometFragmentExec;
 use cne_fragment::descriptor::descriptor_plan;
@@ -23,10 +23,10 @@ use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion_proto::physical_plan::AsExecutionPlan;
 use datafusion_proto::protobuf::PhysicalPlanNode;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio_util::sync::CancellationToken;
 use tonic::Request;
 
 use super::*;
+use crate::membership::Membership;
 use crate::service::{Parts, TaskService};
 use crate::{Options, runtime};
 
@@ -58,14 +58,14 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
         compression: Default::default(),
     };
     TaskService::new(Parts {
-        executor_id: "executor".into(),
+        membership: Membership::of("executor"),
         engine: engine(store),
         store: store.clone(),
         jobs: jobs(),
         producer: runtime::producer(Arc::clone(&base)),
         runtimes: runtime::task_runtimes(base, &options, runtime::memory(&options)),
         threads: tokio::runtime::Handle::current(),
-        drain: CancellationToken::new(),
+        slots: 2,
     })
 }
 
@@ -78,6 +78,7 @@ fn tasks_with(plan: Vec<u8>, blocks: Vec<FragmentBlock>) -> Request<LaunchMultiT
         plan: plan.into(),
         blocks,
         tasks: vec![TaskLaunch::default()],
+        executor_id: "executor".into(),
     };
     let options = query("job").apply_to(session_config());
     let task = TaskId {
@@ -307,4 +308,27 @@ async fn a_block_is_kept_for_its_job_and_asked_for_when_it_is_not_there() {
     service.remove_job_data(Request::new(remove)).await.unwrap();
     service.launch_multi_task(tasks(named)).await.unwrap();
     missing(end(&mut ends).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_was_taken_for_lost_stops_its_tasks_and_goes_on_as_another() {
+    let (service, mut ends) = service(&store());
+    service
+        .launch_multi_task(tasks(search(i64::MAX / 2)))
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let stop = |executor_id: &str| {
+        Request::new(StopExecutorParams {
+            executor_id: executor_id.into(),
+            reason: "no heartbeat".into(),
+            force: true,
+        })
+    };
+    service.stop_executor(stop("another")).await.unwrap();
+    assert!(ends.try_recv().is_err(), "it was not meant");
+    service.stop_executor(stop("executor")).await.unwrap();
+    assert!(matches!(end(&mut ends).await, TaskEnd::Failed(_)));
+    let late = service.launch_multi_task(tasks(search(1))).await.unwrap_err();
+    assert_eq!(late.code(), tonic::Code::Unavailable);
 }

@@ -66,6 +66,11 @@ impl Sending<'_> {
         missing
     }
 
+    /// The executor of the launch.
+    pub(super) fn executor(&self) -> &str {
+        self.executor
+    }
+
     fn add(&mut self, job: &str, node: &FragmentNode) -> Option<FragmentBlock> {
         let digest = &node.block_digest;
         let here = digest.is_empty()

@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
+    time::Duration,
 };
 
 use ballista_core::{
@@ -21,6 +22,8 @@ use ballista_scheduler::{
 use cne_task::{KEPT_OUTPUTS, kept_outputs_of};
 use parking_lot::Mutex;
 
+use super::avoid::Avoided;
+
 /// Executors whose addresses are remembered after they have gone.
 const REMEMBERED: usize = 10_000;
 
@@ -29,6 +32,9 @@ const REMEMBERED: usize = 10_000;
 pub struct PoolCluster {
     inner: InMemoryClusterState,
     known: Mutex<Known>,
+    avoided: Avoided,
+    // Registered executors whose process has ended.
+    ended: Mutex<HashSet<String>>,
 }
 
 /// Every executor that has registered, in that order.
@@ -60,6 +66,32 @@ impl PoolCluster {
         let leaving = self.leaving();
         let mut there = self.inner.executor_heartbeats().into_keys();
         there.find(|id| !leaving.contains(id))
+    }
+
+    /// Whether this executor was registered at some time.
+    pub(super) fn was_registered(&self, executor: &str) -> bool {
+        self.known.lock().metadata.contains_key(executor)
+    }
+
+    /// A task has failed on this executor for a reason that may be its own. Gives for how long others are preferred.
+    pub(super) fn avoid(&self, executor: &str) -> Duration {
+        self.avoided.add(executor)
+    }
+
+    /// The process of a registered executor has ended: Ballista takes it for lost when it looks next. `false` when it is not registered.
+    pub(super) fn end_heartbeat(&self, executor: &str) -> bool {
+        let registered = self.inner.get_executor_heartbeat(executor).is_some();
+        if registered {
+            self.ended.lock().insert(executor.to_string());
+        }
+        registered
+    }
+
+    fn with_ends(&self, mut heartbeat: ExecutorHeartbeat) -> ExecutorHeartbeat {
+        if self.ended.lock().contains(&heartbeat.executor_id) {
+            heartbeat.timestamp = 0;
+        }
+        heartbeat
     }
 
     fn remember(&self, metadata: &ExecutorMetadata) {
@@ -108,6 +140,7 @@ impl ClusterState for PoolCluster {
         jobs: Arc<HashMap<JobId, JobInfoCache>>,
         executors: Option<HashSet<String>>,
     ) -> Result<Vec<BoundTask>> {
+        let executors = executors.map(|alive| self.avoided.without(alive));
         self.inner
             .bind_schedulable_tasks(distribution, jobs, executors)
             .await
@@ -123,8 +156,9 @@ impl ClusterState for PoolCluster {
     }
 
     async fn register_executor(&self, metadata: ExecutorMetadata, data: ExecutorData) -> Result<()> {
+        self.inner.register_executor(metadata.clone(), data).await?;
         self.remember(&metadata);
-        self.inner.register_executor(metadata, data).await
+        Ok(())
     }
 
     async fn save_executor_metadata(&self, metadata: ExecutorMetadata) -> Result<()> {
@@ -147,11 +181,15 @@ impl ClusterState for PoolCluster {
     }
 
     async fn remove_executor(&self, executor_id: &str) -> Result<()> {
+        self.ended.lock().remove(executor_id);
         self.inner.remove_executor(executor_id).await
     }
 
     fn executor_heartbeats(&self) -> HashMap<String, ExecutorHeartbeat> {
-        self.inner.executor_heartbeats()
+        let heartbeats = self.inner.executor_heartbeats().into_iter();
+        heartbeats
+            .map(|(id, heartbeat)| (id, self.with_ends(heartbeat)))
+            .collect()
     }
 
     fn get_executor_heartbeat(&self, executor_id: &str) -> Option<ExecutorHeartbeat> {
@@ -166,7 +204,8 @@ impl ClusterState for PoolCluster {
                 peak_proc_virtual_memory: 0,
             });
         }
-        self.inner.get_executor_heartbeat(executor_id)
+        let heartbeat = self.inner.get_executor_heartbeat(executor_id);
+        heartbeat.map(|heartbeat| self.with_ends(heartbeat))
     }
 
     async fn cluster_state_events(&self) -> Result<ClusterStateEventStream> {

@@ -31,7 +31,9 @@ use cne_task::{KEPT_OUTPUTS, codes, failure, kept_outputs_of};
 use parking_lot::Mutex;
 use tonic::{Request, Response, Status};
 
-use super::{BallistaScheduler, PoolCluster, blocks::SentBlocks, failures::Failures};
+use super::{
+    BallistaScheduler, PoolCluster, avoid::of_the_executor, blocks::SentBlocks, failures::Failures, liveness,
+};
 
 // (stage, stage attempt, task)
 type Ended = HashSet<(u32, u32, u32)>;
@@ -79,6 +81,12 @@ impl Gateway {
         if self.cluster.get_executor_metadata(&id).await.is_ok() {
             return Ok(());
         }
+        if self.cluster.was_registered(&id) {
+            // Its tasks were given to others.
+            return Err(Status::aborted(
+                "the executor was taken for lost; it needs another id",
+            ));
+        }
         let port =
             |port: u32| u16::try_from(port).map_err(|_| Status::invalid_argument("a port is out of range"));
         let metadata = ExecutorMetadata {
@@ -100,9 +108,10 @@ impl Gateway {
             available_vcores: slots,
         };
         self.cluster
-            .register_executor(metadata, data)
+            .register_executor(metadata.clone(), data)
             .await
             .map_err(internal)?;
+        tokio::spawn(liveness::watch(Arc::clone(&self.cluster), metadata));
         // An update without statuses makes Ballista offer waiting tasks to the new slots.
         self.forward(KEPT_OUTPUTS.into(), vec![]).await
     }
@@ -135,6 +144,30 @@ impl Gateway {
                 self.failures
                     .count(&status.job_id, status.stage_id, partitions, failed);
             }
+        }
+    }
+
+    fn look_at_failure(&self, executor_id: &str, task: &TaskStatus) {
+        let Some(task_status::Status::Failed(failed)) = &task.status else {
+            return;
+        };
+        let Some(failure) = failure::decode(&failed.error) else {
+            return;
+        };
+        if failure.code == codes::UNKNOWN_BLOCK.code {
+            self.sent.forget(&task.job_id, executor_id);
+        }
+        if of_the_executor(&failure.code) {
+            let avoided = self.cluster.avoid(executor_id);
+            tracing::warn!(executor = executor_id, code = %failure.code, ?avoided, "a task failed on an executor that may be the reason");
+            let gateway = self.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(avoided).await;
+                // Nothing else may happen that makes Ballista look for free slots.
+                if let Err(error) = gateway.forward(KEPT_OUTPUTS.into(), vec![]).await {
+                    tracing::error!(%error, "slots were not offered again");
+                }
+            });
         }
     }
 
@@ -264,13 +297,9 @@ impl SchedulerGrpc for Gateway {
             self.forward(kept_outputs_of(&executor_id), done).await?;
         }
         self.count_failures(&mut rest).await;
+        // Before Ballista launches the tasks again.
         for task in &rest {
-            if let Some(task_status::Status::Failed(failed)) = &task.status
-                && failure::decode(&failed.error).is_some_and(|f| f.code == codes::UNKNOWN_BLOCK.code)
-            {
-                // Before Ballista launches the task again.
-                self.sent.forget(&task.job_id, &executor_id);
-            }
+            self.look_at_failure(&executor_id, task);
         }
         if !rest.is_empty() {
             self.forward(executor_id, rest).await?;

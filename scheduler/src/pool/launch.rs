@@ -112,6 +112,7 @@ impl Launcher {
             plan: std::mem::take(&mut tasks.plan).into(),
             blocks: sending.missing(&tasks.job_id, &stage.plan),
             tasks: launches,
+            executor_id: sending.executor().to_string(),
         };
         tasks.plan = wrap_plan(&launched);
         true

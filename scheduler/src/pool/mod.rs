@@ -1,10 +1,12 @@
 //! Ballista's scheduler inside this process, reachable for executors only, and with a pseudo executor that owns every finished task.
 
+mod avoid;
 mod blocks;
 mod cluster;
 mod failures;
 mod gateway;
 mod launch;
+mod liveness;
 mod load;
 
 use std::{sync::Arc, time::Duration};
