@@ -54,7 +54,7 @@ def done(p: pool.Pool, sizes: dict[str, int]) -> list[tuple]:
     for name, size in sizes.items():
         text = (p.state / f"{name}.log").read_bytes()[size:].decode()
         lines = [line for line in text.splitlines() if "task done" in line]
-        found += [tuple(re.search(rf'\b{key}="?(\w+)', line).group(1) for key in ("query", "stage", "partition")) for line in lines]
+        found += [tuple(re.search(rf'\b{key}="?([\w-]+)', line).group(1) for key in ("query", "stage", "partition")) for line in lines]
     return found
 
 
