@@ -156,6 +156,7 @@ impl Peers for FlightPeers {
                 KeptPublication::Local => Some(Publication::Local),
                 KeptPublication::Waiting => Some(Publication::Waiting),
                 KeptPublication::Published => Some(Publication::Published),
+                KeptPublication::Refused => Some(Publication::Refused),
             }));
         }
         Ok(found)
@@ -174,11 +175,12 @@ pub(crate) async fn answer(store: &ShuffleStore, ask: PeerAsk) -> BoxStream<'sta
             }
         }
         Some(Ask::Publications(outputs)) => {
-            let of = |output| match store.publication(&from_wire(output)) {
+            let of = |output| match store.want_publication(&from_wire(output)) {
                 None => KeptPublication::Unspecified,
                 Some(Publication::Local) => KeptPublication::Local,
                 Some(Publication::Waiting) => KeptPublication::Waiting,
                 Some(Publication::Published) => KeptPublication::Published,
+                Some(Publication::Refused) => KeptPublication::Refused,
             };
             let publications = outputs.outputs.into_iter().map(|output| of(output).into());
             let answer = KeptPublications {

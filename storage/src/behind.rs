@@ -18,6 +18,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// The store is asked for what no executor answers for, not more often than this.
 const ASK_STORE: Duration = Duration::from_secs(3);
+/// What no executor answers for, and is not in the store, is given up after this time: longer than an executor that lives is silent.
+const NOBODY: Duration = Duration::from_secs(20);
 /// An output whose inputs are not published within this time stays where it is.
 const INPUTS: Duration = Duration::from_secs(600);
 
@@ -75,14 +77,14 @@ impl ShuffleStore {
             let publication = loop {
                 match store.publish(&sharing, &output, &stored, &mut uploaded).await {
                     Ok(true) => break Publication::Published,
-                    Ok(false) => break Publication::Local,
-                    Err(_) if sharing.kept.publication(&output).is_none() => break Publication::Local,
+                    Ok(false) => break Publication::Refused,
+                    Err(_) if sharing.kept.publication(&output).is_none() => break Publication::Refused,
                     Err(error) if error.retryable() => {
                         tracing::warn!(?output, %error, "an output is not in the store yet");
                     }
                     Err(error) => {
                         tracing::error!(?output, %error, "an output stays on its executor");
-                        break Publication::Local;
+                        break Publication::Refused;
                     }
                 }
                 tokio::time::sleep(pause.mul_f64(0.5 + rand::random::<f64>())).await;
@@ -101,7 +103,7 @@ impl ShuffleStore {
     /// Whether the output is the published one now.
     async fn publish(
         &self,
-        sharing: &Sharing,
+        sharing: &Arc<Sharing>,
         output: &MapOutput,
         stored: &Arc<StoredRecord>,
         uploaded: &mut bool,
@@ -158,7 +160,7 @@ impl ShuffleStore {
     /// Waits until everything in `inputs` is in the store, so that what is in the store never depends on what is lost. `false`: that will not be.
     async fn inputs_published(
         &self,
-        sharing: &Sharing,
+        sharing: &Arc<Sharing>,
         output: &MapOutput,
         inputs: &[CommitInput],
     ) -> Result<bool, StoreError> {
@@ -175,6 +177,7 @@ impl ShuffleStore {
         let mut missing: Vec<MapOutput> = inputs.iter().filter_map(of).collect();
         let (begun, mut pause) = (Instant::now(), FIRST_PAUSE);
         let mut asked = None::<Instant>;
+        let mut answered = Instant::now();
         loop {
             missing.retain(|input| !sharing.is_published(input) && !self.is_cached(input));
             if missing.is_empty() {
@@ -183,7 +186,15 @@ impl ShuffleStore {
             if begun.elapsed() > INPUTS || sharing.kept.publication(output).is_none() {
                 return Ok(false);
             }
-            let unanswered = self.ask_holders(sharing, &missing).await;
+            let Some(unanswered) = self.ask_holders(sharing, &missing).await else {
+                return Ok(false);
+            };
+            if unanswered.is_empty() {
+                answered = Instant::now();
+            }
+            if answered.elapsed() > NOBODY {
+                return Ok(false);
+            }
             if !unanswered.is_empty() && asked.is_none_or(|asked| asked.elapsed() >= ASK_STORE) {
                 asked = Some(Instant::now());
                 for input in unanswered {
@@ -200,13 +211,14 @@ impl ShuffleStore {
         }
     }
 
-    /// Notes what its holders say is published; gives those that no executor answers for.
-    async fn ask_holders(&self, sharing: &Sharing, outputs: &[MapOutput]) -> Vec<MapOutput> {
+    /// Notes what its holders say is published; gives those that no executor answers for. `None`: one will never be published.
+    async fn ask_holders(&self, sharing: &Arc<Sharing>, outputs: &[MapOutput]) -> Option<Vec<MapOutput>> {
         let mut unanswered = vec![];
         let mut by_holder = HashMap::<Arc<str>, Vec<MapOutput>>::new();
         for output in outputs {
-            match (sharing.kept.publication(output), sharing.holder(output)) {
+            match (self.want_publication(output), sharing.holder(output)) {
                 (Some(Publication::Published), _) => sharing.note_published(output),
+                (Some(Publication::Refused), _) => return None,
                 (Some(_), _) => {}
                 (None, Some(holder)) => by_holder.entry(holder).or_default().push(output.clone()),
                 (None, None) => unanswered.push(output.clone()),
@@ -218,6 +230,7 @@ impl ShuffleStore {
                     for (output, answer) in outputs.into_iter().zip(answers) {
                         match answer {
                             Some(Publication::Published) => sharing.note_published(&output),
+                            Some(Publication::Refused) => return None,
                             Some(_) => {}
                             None => unanswered.push(output),
                         }
@@ -229,7 +242,18 @@ impl ShuffleStore {
                 }
             }
         }
-        unanswered
+        Some(unanswered)
+    }
+
+    /// How far an output is that is kept here. When it is kept here only, it goes into the store from now on: somebody waits for it.
+    pub fn want_publication(&self, output: &MapOutput) -> Option<Publication> {
+        let sharing = self.sharing()?;
+        let publication = sharing.kept.publication(output)?;
+        if publication == Publication::Local && sharing.kept.start(output) {
+            self.publish_behind(sharing, output.clone());
+            return Some(Publication::Waiting);
+        }
+        Some(publication)
     }
 
     /// The record of an output that is kept here, as it is sent to another executor.

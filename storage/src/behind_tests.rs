@@ -45,7 +45,10 @@ impl Peers for Pool {
         outputs: &[MapOutput],
     ) -> Result<Vec<Option<Publication>>, PeerError> {
         let store = self.at(holder)?;
-        Ok(outputs.iter().map(|output| store.publication(output)).collect())
+        Ok(outputs
+            .iter()
+            .map(|output| store.want_publication(output))
+            .collect())
     }
 }
 
@@ -204,18 +207,17 @@ async fn nothing_is_published_before_what_it_was_made_from() {
     consumer.read(&input, "producer").await.unwrap();
     let made = consumer.write(1, 0, &[&input], Durability::WriteBehind).await;
     let more = consumer.write(2, 0, &[&made], Durability::WriteBehind).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_eq!((commits(&shared).await, consumer.store.waiting()), (0, 2));
-    settled(&producer).await;
+    // The producer keeps its output to itself until somebody wants it in the store.
     settled(&consumer).await;
+    assert_eq!(producer.store.publication(&input), Some(Publication::Published));
     assert_eq!(commits(&shared).await, 3);
     assert_eq!(consumer.store.publication(&more), Some(Publication::Published));
 
     // An input that is lost: what was made from it stays where it is, and is read there.
     let input = producer.write(3, 0, &[], Durability::Local).await;
     consumer.read(&input, "producer").await.unwrap();
-    let made = consumer.write(4, 0, &[&input], Durability::WriteBehind).await;
     producer.kill();
+    let made = consumer.write(4, 0, &[&input], Durability::WriteBehind).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(commits(&shared).await, 3);
     let reader = Executor::start(&pool, "reader", &shared, 1 << 30);
@@ -257,7 +259,7 @@ async fn another_attempts_upload_is_never_read() {
     // The scheduler has accepted attempt 1, which the store refuses.
     let accepted = winner.write(0, 1, &[], Durability::WriteBehind).await;
     settled(&winner).await;
-    assert_eq!(winner.store.publication(&accepted), Some(Publication::Local));
+    assert_eq!(winner.store.publication(&accepted), Some(Publication::Refused));
     let reader = Executor::start(&pool, "reader", &shared, 1 << 30);
     let rows = reader.read(&accepted, "winner").await.unwrap();
     assert_eq!(rows, (1000..1100).collect::<Vec<_>>());

@@ -17,6 +17,8 @@ pub enum Publication {
     Waiting,
     /// Its record is the published one of its generation.
     Published,
+    /// It will never be: another attempt's record is, or something that it was made from is lost.
+    Refused,
 }
 
 /// The outputs that this executor keeps for others to read, until their namespace is removed.
@@ -88,6 +90,19 @@ impl Kept {
         let before = std::mem::replace(&mut entry.publication, publication);
         self.waits(Some(before), Some(publication));
         true
+    }
+
+    /// Marks one that is kept here only as waiting; `false` when it is not (any more).
+    pub(crate) fn start(&self, output: &MapOutput) -> bool {
+        let mut outputs = self.outputs.lock();
+        match outputs.get_mut(output) {
+            Some(entry) if entry.publication == Publication::Local => {
+                entry.publication = Publication::Waiting;
+                self.waits(None, Some(Publication::Waiting));
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Marks those that are kept here only as waiting, and gives them.

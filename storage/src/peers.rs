@@ -35,7 +35,7 @@ pub trait Peers: fmt::Debug + Send + Sync {
     /// Bytes of a data object that is kept there; `None` when it is not.
     async fn range(&self, holder: &str, key: &str, range: Range<u64>) -> Result<Option<Bytes>, PeerError>;
 
-    /// How far outputs of one namespace are; `None` for those that are not kept there.
+    /// How far outputs are, which are wanted in the store; `None` for those that are not kept there.
     async fn publications(
         &self,
         holder: &str,

@@ -159,7 +159,7 @@ impl Source {
         loop {
             left = left.saturating_sub(1);
             let bytes = match left {
-                0 => self.from_store(block.bytes.clone()).await?,
+                0 => self.ask_store(block.bytes.clone()).await?,
                 _ => self.fetch(block.bytes.clone()).await?,
             };
             let Err(what) = block.check(&bytes) else {
@@ -192,13 +192,13 @@ impl Source {
     }
 
     async fn fetch(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
-        match self.from_holder(range.clone()).await {
+        match self.ask_holder(range.clone()).await {
             Some(bytes) => Ok(bytes),
-            None => self.from_store(range).await,
+            None => self.ask_store(range).await,
         }
     }
 
-    async fn from_holder(&self, range: Range<u64>) -> Option<Bytes> {
+    async fn ask_holder(&self, range: Range<u64>) -> Option<Bytes> {
         let sharing = self.store.sharing()?;
         let holder = sharing.holder(&self.output)?;
         match sharing.peers.range(&holder, self.key(), range).await {
@@ -210,7 +210,7 @@ impl Source {
         }
     }
 
-    async fn from_store(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
+    async fn ask_store(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
         let store = self.store.object_store();
         let read = || store.get_range(&self.path, range.clone());
         match self.store.retry().run("read", &self.path, read).await? {

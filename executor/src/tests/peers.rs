@@ -140,7 +140,7 @@ async fn executors_tell_each_other_what_is_published_and_nobody_else() {
     let asked = [local.clone(), unknown];
     let friend = FlightPeers::new(Arc::new(TicketKeys::parse(KEY).unwrap()), "pool".into());
     let answer = friend.publications(&keeper.address, &asked).await.unwrap();
-    assert_eq!(answer, [Some(Publication::Local), None]);
+    assert_eq!(answer, [Some(Publication::Waiting), None], "it is wanted now");
     tokio::time::timeout(Duration::from_secs(20), keeper.store.flush())
         .await
         .unwrap();
