@@ -74,7 +74,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=1)
     parser.add_argument("--server", default="versitygw", choices=["versitygw", "seaweedfs"])
-    parser.add_argument("--set", action="append", default=[], help="a setting of the executors, NAME=VALUE (repeatable)")
+    parser.add_argument("--set", action="append", default=[], help="a setting of the pool, NAME=VALUE (repeatable)")
     args = parser.parse_args()
     from pyspark.sql import functions
 
@@ -86,7 +86,7 @@ def main() -> int:
         def environment(name: str) -> dict:
             return server.environment(proxy.address(name), unsigned=True) | settings
 
-        with pool.temporary(slots=1, storage_url=f"s3://{s3.BUCKET}/pool", executor_env=environment) as p:
+        with pool.temporary(slots=1, storage_url=f"s3://{s3.BUCKET}/pool", executor_env=environment, scheduler_env=settings) as p:
             spark = session.classic(session.pool_conf(p.url))
             # One file for each map task.
             spark.conf.set("spark.sql.files.maxPartitionBytes", str(largest))
