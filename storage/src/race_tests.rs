@@ -10,6 +10,15 @@ use crate::{ClientOptions, open_store};
 
 const CREATORS: u32 = 100;
 
+/// What a creator is told.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Won,
+    Lost,
+    /// A request had no answer: it may have won.
+    Unknown,
+}
+
 /// Several clients, as in several processes: connections and their order are not shared.
 async fn race(stores: &[Arc<dyn ObjectStore>], directory: &Path, keys: u32) {
     for key in 0..keys {
@@ -22,23 +31,40 @@ async fn race(stores: &[Arc<dyn ObjectStore>], directory: &Path, keys: u32) {
                 tokio::spawn(async move {
                     let payload = PutPayload::from(number.to_string().repeat(1000));
                     start.wait().await;
-                    store.put_opts(&path, payload, PutMode::Create.into()).await
+                    let mut unanswered = false;
+                    for _ in 0..5 {
+                        let create = store.put_opts(&path, payload.clone(), PutMode::Create.into());
+                        match create.await {
+                            Ok(_) => return Outcome::Won,
+                            Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) if unanswered => {
+                                return Outcome::Unknown;
+                            }
+                            Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
+                                return Outcome::Lost;
+                            }
+                            // A timeout, or an error of the server under this load.
+                            Err(Error::Generic { .. }) => unanswered = true,
+                            Err(error) => panic!("creator {number}: {error:?}"),
+                        }
+                    }
+                    Outcome::Unknown
                 })
             })
             .collect();
-        let mut winners = vec![];
-        for (number, creator) in creators.into_iter().enumerate() {
-            match creator.await.unwrap() {
-                Ok(_) => winners.push(number),
-                Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {}
-                Err(error) => panic!("creator {number} of key {key}: {error:?}"),
-            }
+        let mut outcomes = vec![];
+        for creator in creators {
+            outcomes.push(creator.await.unwrap());
         }
-        let [winner] = winners[..] else {
-            panic!("key {key} has the winners {winners:?}");
-        };
         let read = stores[0].get(&path).await.unwrap().bytes().await.unwrap();
-        assert_eq!(read, winner.to_string().repeat(1000), "key {key}");
+        let created = |number: &usize| read == number.to_string().repeat(1000);
+        let winner = (0..outcomes.len()).find(created).unwrap();
+        let others = |(number, outcome): &(usize, &Outcome)| *number != winner && **outcome == Outcome::Won;
+        assert_eq!(
+            outcomes.iter().enumerate().filter(others).count(),
+            0,
+            "key {key}: {outcomes:?}"
+        );
+        assert_ne!(outcomes[winner], Outcome::Lost, "key {key}");
         // A late one loses too, and changes nothing.
         let late = stores[0]
             .put_opts(&path, "late".into(), PutMode::Create.into())
