@@ -111,6 +111,11 @@ class Injector:
         for name in [n for n, at in self.dead.items() if now >= at]:
             del self.dead[name]
             self.pool.start_executor(name)
+        for name, process in list(self.pool.processes.items()):
+            # One that was taken for lost ends when it hears of it, and a supervisor starts another one. Whoever got SIGTERM is looked at later.
+            if name not in self.drained and name.startswith("executor-") and process.poll() == 0:
+                self.pool.ended(name, 1)
+                self.pool.start_executor(name)
         if self.disk and not self.run.fired:
             self.run.fired = self.disk.was_full()
 
