@@ -88,15 +88,18 @@ def judge(run: Run, query: Running) -> None:
             run.outcome = "failed-typed"
 
 
-def plan(runs: int, rng: random.Random, names: list[str], of: list[str]) -> list[Run]:
-    """Kinds dealt out in rounds, so that each has its share; a query for each."""
+def plan(runs: int, rng: random.Random, names: list[str], of: list[str], durabilities: list[str]) -> list[Run]:
+    """Kinds dealt out in rounds, so that each has its share, with a query for each; rounds take turns in durability, and those of one are run
+    together."""
     out: list[Run] = []
     while len(out) < runs:
+        durability = durabilities[len(out) // len(names) % len(durabilities)]
         for kind in rng.sample(names, len(names)):
             # One has a result that takes a while to read, another one spills.
             query = "result" if kind.endswith("doget") else "shuffle" if kind == "disk full" else rng.choice(of)
-            out.append(Run(len(out) + 1, kind, query))
-    return out[:runs]
+            where = "store" if kind in kinds.IN_STORE_ONLY and "store" in durabilities else durability
+            out.append(Run(len(out) + 1, kind, query, where))
+    return sorted(out[:runs], key=lambda r: durabilities.index(r.durability))
 
 
 def main() -> int:
@@ -107,7 +110,7 @@ def main() -> int:
     parser.add_argument("--scale", default="0.01")
     parser.add_argument("--kinds", default=",".join(kinds.NAMES))
     parser.add_argument("--queries", help="which queries, by default TPC-H's and `shuffle`")
-    parser.add_argument("--durability", default="store,write-behind", help="which ones, one after the other")
+    parser.add_argument("--durability", default="store,write-behind", help="which ones; rounds of all kinds take turns")
     args = parser.parse_args()
     pool.interruptible()
     rng = random.Random(args.seed)
@@ -122,17 +125,15 @@ def main() -> int:
         chosen.remove("disk full")
     durabilities = args.durability.split(",")
     runs: list[Run] = []
-    planned = plan(args.runs, rng, chosen, of)
+    planned = plan(args.runs, rng, chosen, of, durabilities)
     try:
         with s3.Server() as server, s3proxy.Proxy(server.address) as proxy, Harness(args.scale, server, proxy, durabilities[0]) as harness:
-            for at, durability in enumerate(durabilities):
-                # One after the other: whole rounds of all kinds with each, as far as there are so many.
-                harness.configure(durability)
-                for run in planned[at * len(planned) // len(durabilities):(at + 1) * len(planned) // len(durabilities)]:
-                    one(harness, args.seed, run, random.Random(f"{args.seed}-{run.number}"))
-                    runs.append(run)
-                    print(f"{run.number:>3} {durability:<12} {run.query:<7} {run.kind:<18} {'fired' if run.fired else 'MISSED'} "
-                          f"{run.outcome} after {run.seconds:.1f} s: {run.what}" + (f" | {run.error}" if run.error else ""), flush=True)
+            for run in planned:
+                harness.configure(run.durability)
+                one(harness, args.seed, run, random.Random(f"{args.seed}-{run.number}"))
+                runs.append(run)
+                print(f"{run.number:>3} {run.durability:<12} {run.query:<7} {run.kind:<18} {'fired' if run.fired else 'MISSED'} "
+                      f"{run.outcome} after {run.seconds:.1f} s: {run.what}" + (f" | {run.error}" if run.error else ""), flush=True)
     except Exception as e:
         # A pool that cannot be made whole is the end, and what was seen until then counts.
         traceback.print_exc()

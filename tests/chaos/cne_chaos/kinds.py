@@ -30,6 +30,10 @@ NAMES = ([f"{how} {moment}" for moment in ("mid-task", "write", "commit", "fetch
          + ["kill all", "restart scheduler"] + [f"s3 {how}" for how in _S3] + ["disk full"])
 
 
+# Where executors read from each other, the store is hardly read at all.
+IN_STORE_ONLY = {"s3 truncated"}
+
+
 def codes(name: str) -> set[str]:
     """Codes that name a cause which fits the fault."""
     if name.startswith("s3"):
@@ -44,6 +48,7 @@ class Run:
     number: int
     kind: str
     query: str
+    durability: str = "store"
     # What was done, to whom and when, in words.
     what: str = ""
     fired: bool = False
