@@ -26,6 +26,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::prelude::SessionConfig;
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::distribute::Distributor;
 use crate::jobs::Jobs;
@@ -363,8 +364,17 @@ impl QueryStageExecutor for Stage {
         let mut written = vec![];
         for (local, partition) in self.partitions.iter().copied().enumerate() {
             let started = Instant::now();
+            let span = tracing::info_span!(
+                "task",
+                query = self.query.query_id,
+                stage = self.stage_id,
+                partition,
+                generation = self.query.generation,
+                attempt = self.launched.attempt
+            );
             let run = AssertUnwindSafe(self.take_or_run(local, partition, &context, &task))
                 .catch_unwind()
+                .instrument(span)
                 .await;
             let (query, stage, generation) =
                 (self.query.query_id.as_str(), self.stage_id, self.query.generation);

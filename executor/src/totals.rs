@@ -1,7 +1,10 @@
 use std::sync::Arc;
 
 use cne_storage::RequestCounts;
-use prometheus_client::metrics::counter::Counter;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use serde_json::{Map, Value, json};
@@ -54,6 +57,10 @@ impl Totals {
             "Tasks whose output an earlier attempt had committed",
             self.found.clone(),
         );
+        registry.register_collector(Box::new(Requests {
+            of_outputs: Arc::clone(&self.store_requests),
+            of_scans: Arc::clone(&self.scan_requests),
+        }));
         registry.register("rows_produced", "Rows that tasks have written", self.rows.clone());
         registry.register(
             "bytes_produced",
@@ -115,6 +122,40 @@ fn requests(counts: &RequestCounts) -> Value {
     verbs.insert("bytes_sent".into(), json!(counts.bytes_sent()));
     verbs.insert("bytes_received".into(), json!(counts.bytes_received()));
     Value::Object(verbs)
+}
+
+/// The requests to object stores, as they are counted where they are made.
+#[derive(Debug)]
+struct Requests {
+    of_outputs: Arc<RequestCounts>,
+    of_scans: Arc<RequestCounts>,
+}
+
+impl Collector for Requests {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let counts = [("outputs", &self.of_outputs), ("scans", &self.of_scans)];
+        let help = "Requests to object stores, by what for, verb and outcome";
+        let mut requests = encoder.encode_descriptor("store_requests", help, None, MetricType::Counter)?;
+        for (purpose, counts) in counts {
+            for row in counts.snapshot() {
+                let labels = [("for", purpose), ("verb", row.verb), ("outcome", row.outcome)];
+                let counter = ConstCounter::new(row.count);
+                counter.encode(requests.encode_family(&labels)?)?;
+            }
+        }
+        let help = "Bytes sent to and received from object stores";
+        let mut bytes = encoder.encode_descriptor("store_bytes", help, None, MetricType::Counter)?;
+        for (purpose, counts) in counts {
+            for (direction, count) in [
+                ("sent", counts.bytes_sent()),
+                ("received", counts.bytes_received()),
+            ] {
+                let labels = [("for", purpose), ("direction", direction)];
+                ConstCounter::new(count).encode(bytes.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 pub(crate) struct Running<'a>(&'a Totals);

@@ -16,7 +16,10 @@ fn main() -> ExitCode {
     cne_startup::run(
         "comet-scheduler",
         || SchedulerSettings::from_args_and_env(std::env::args_os().skip(1), std::env::vars_os()),
-        |settings| &settings.log_level,
+        |settings| cne_startup::Log {
+            level: &settings.log_level,
+            format: settings.log_format,
+        },
         |settings, stop| async move { Ok(start(options(&settings)?, stop).await?.stopped().await?) },
     )
 }

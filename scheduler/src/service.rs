@@ -80,6 +80,7 @@ pub async fn start(options: Options, drain: CancellationToken) -> Result<Handle,
         task_attempts: options.task_attempts,
     })
     .await?;
+    status.metrics(|registry| pool.counters().register(registry));
     let queries = Queries::new(options.clone(), pool.clone(), drain.clone());
     let demand = Demand::new(options.scale.clone());
     demand.start(pool.clone(), queries.clone(), &status, drain.clone());

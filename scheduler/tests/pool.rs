@@ -567,6 +567,9 @@ async fn outputs_that_are_lost_every_time_fail_the_query() {
     );
     let maps = executor.started.lock().iter().filter(|task| task.0 == 1).count();
     assert_eq!(maps, 4 * 3);
+    let counters = cluster.handle.pool.counters();
+    assert_eq!(counters.queries_failed(cne_task::codes::OUTPUT_LOST), 1);
+    assert_eq!(counters.relaunches(), 0, "each job is a new one");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -735,7 +738,10 @@ async fn a_block_is_sent_once_to_each_executor_and_again_when_it_is_lost() {
         .fold((0, 0), |all, task| (all.0 + task.0, all.1 + task.1));
     // Fifteen times the block, but for some bytes around each.
     let difference = (inline - sent).abs_diff(15 * large.encoded_len());
-    assert!(difference < 2000, "{sent} bytes were sent, {inline} without names");
+    assert!(
+        difference < 2000,
+        "{sent} bytes were sent, {inline} without names"
+    );
 
     executor.launched.lock().clear();
     let running = tokio::spawn({

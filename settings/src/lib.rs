@@ -21,4 +21,4 @@ pub use error::SettingsError;
 pub use parse::Invocation;
 pub use registry::{Registry, Setting};
 pub use roles::{ExecutorSettings, SchedulerSettings};
-pub use value::{Address, ByteSize, Durability, Secret, ShuffleCompression, Value};
+pub use value::{Address, ByteSize, Durability, LogFormat, Secret, ShuffleCompression, Value};

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use crate::{
-    Address, ByteSize, Durability, Secret, SettingsError, ShuffleCompression, registry::settings,
+    Address, ByteSize, Durability, LogFormat, Secret, SettingsError, ShuffleCompression, registry::settings,
     value::is_loopback,
 };
 
@@ -68,6 +68,8 @@ settings! {
         pub durability: Durability = "CNE_DURABILITY" default "store";
         /// What is logged: error, warn, info, debug or trace, also per module (`info,cne_scheduler=debug`).
         pub log_level: String = "CNE_LOG_LEVEL" default "info";
+        /// How log lines are written. In JSON each has its fields by name (query, stage, partition, attempt), for a log store.
+        pub log_format: LogFormat = "CNE_LOG_FORMAT" default "text";
     }
 
     fn validate(&self) -> Result<(), SettingsError> {
@@ -132,6 +134,8 @@ settings! {
         pub shuffle_compression: ShuffleCompression = "CNE_SHUFFLE_COMPRESSION" default "lz4";
         /// What is logged: error, warn, info, debug or trace, also per module (`info,cne_executor=debug`).
         pub log_level: String = "CNE_LOG_LEVEL" default "info";
+        /// How log lines are written. In JSON each has its fields by name (query, stage, partition, attempt), for a log store.
+        pub log_format: LogFormat = "CNE_LOG_FORMAT" default "text";
     }
 
     fn validate(&self) -> Result<(), SettingsError> {

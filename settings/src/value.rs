@@ -286,6 +286,27 @@ impl Value for Durability {
     }
 }
 
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+impl Value for LogFormat {
+    const TYPE: &'static str = "text or json";
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        match text.trim() {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err("text or json"),
+        }
+    }
+}
+
 /// How shuffle and result data is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShuffleCompression {

@@ -10,14 +10,24 @@ use std::future::Future;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use cne_settings::{Invocation, SettingsError};
+use cne_settings::{Invocation, LogFormat, SettingsError};
 use futures::{Stream, StreamExt};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
 
 pub use health::grpc_health;
 pub use http::serve_http;
 pub use status::{Pulse, Reason, Status};
+
+/// How a process logs.
+#[derive(Clone, Copy, Debug)]
+pub struct Log<'a> {
+    /// What is logged, as `tracing` writes filters.
+    pub level: &'a str,
+    /// How lines are written.
+    pub format: LogFormat,
+}
 
 /// Why a binary ends with a failure; its causes are printed too.
 pub type Failed = Box<dyn Error + Send + Sync>;
@@ -25,18 +35,18 @@ pub type Failed = Box<dyn Error + Send + Sync>;
 /// Exit code of a process that was asked twice to stop, as a shell gives it for Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// Runs the binary `name`. `read` gives its settings, `log_level` what they say about the log. `work` gets a token that SIGTERM or Ctrl-C
+/// Runs the binary `name`. `read` gives its settings, `log` what they say about the log. `work` gets a token that SIGTERM or Ctrl-C
 /// cancels: it ends then, with what it still has to do done. The second signal ends the process at once.
 pub fn run<S, F>(
     name: &'static str,
     read: impl FnOnce() -> Result<Invocation<S>, SettingsError>,
-    log_level: impl FnOnce(&S) -> &str,
+    log: impl FnOnce(&S) -> Log<'_>,
     work: impl FnOnce(S, CancellationToken) -> F,
 ) -> ExitCode
 where
     F: Future<Output = Result<(), Failed>>,
 {
-    match try_run(name, read, log_level, work) {
+    match try_run(name, read, log, work) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // The log may not be set up yet.
@@ -49,7 +59,7 @@ where
 fn try_run<S, F>(
     name: &'static str,
     read: impl FnOnce() -> Result<Invocation<S>, SettingsError>,
-    log_level: impl FnOnce(&S) -> &str,
+    log: impl FnOnce(&S) -> Log<'_>,
     work: impl FnOnce(S, CancellationToken) -> F,
 ) -> Result<(), Failed>
 where
@@ -61,12 +71,7 @@ where
             return Ok(std::io::stdout().write_all(text.as_bytes())?);
         }
     };
-    let filter = log_level(&settings).parse::<tracing_subscriber::EnvFilter>()?;
-    // Colours are for people: scripts read the addresses out of the log.
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::stdout().is_terminal())
-        .init();
+    set_up_log(&log(&settings))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name(name)
@@ -77,6 +82,16 @@ where
         tokio::spawn(obey(asked, stop.clone(), || std::process::exit(INTERRUPTED)));
         work(settings, stop).await
     })
+}
+
+fn set_up_log(log: &Log<'_>) -> Result<(), Failed> {
+    let lines = tracing_subscriber::fmt().with_env_filter(log.level.parse::<EnvFilter>()?);
+    match log.format {
+        // Colours are for people: scripts read the addresses out of the log.
+        LogFormat::Text => lines.with_ansi(std::io::stdout().is_terminal()).init(),
+        LogFormat::Json => lines.json().flatten_event(true).init(),
+    }
+    Ok(())
 }
 
 /// One item per signal.
@@ -150,18 +165,25 @@ mod tests {
         ended.cancelled().await;
     }
 
+    fn log(level: &String) -> Log<'_> {
+        Log {
+            level,
+            format: LogFormat::Json,
+        }
+    }
+
     #[test]
     fn help_is_no_failure_and_bad_settings_are() {
         let work = |_: String, _| async { Err::<(), Failed>("it ran".into()) };
         let help = || Ok(Invocation::<String>::Help(String::new()));
-        assert!(try_run("test", help, |level| level, work).is_ok());
+        assert!(try_run("test", help, log, work).is_ok());
         let wrong = || {
             Err(SettingsError::Plaintext {
                 env: "CNE_HOST",
                 host: "example.org".into(),
             })
         };
-        let error = try_run("test", wrong, |level: &String| level, work).unwrap_err();
+        let error = try_run("test", wrong, log, work).unwrap_err();
         assert!(error.to_string().contains("CNE_HOST"), "{error}");
     }
 }

@@ -10,6 +10,7 @@ from cne_e2e.semantics import Settings
 
 # How long a driver goes on asking a scheduler that does not answer.
 PATIENCE = [("spark.comet.nativeExecutors.scheduler.timeout", "2s")]
+RECOVERY = "spark.comet.nativeExecutors.recoveryTimeout"
 
 
 def refused(live_pool, data: bytes) -> str:
@@ -140,7 +141,7 @@ def test_full_work_directory(spark, idle):
             spark.conf.set(session.URL, url)
 
 
-def test_scheduler_stops_in_the_middle(spark):
+def test_scheduler_stops_in_the_middle_and_does_not_come_back(spark):
     import threading
     import time
 
@@ -157,7 +158,8 @@ def test_scheduler_stops_in_the_middle(spark):
                 outcome["error"] = str(e)
 
         try:
-            spark.conf.set(*PATIENCE[0])
+            # Of an accepted query; it waits for a scheduler that is started again.
+            spark.conf.set(RECOVERY, "2s")
             thread = threading.Thread(target=run, daemon=True)
             thread.start()
             end = time.monotonic() + 30
@@ -169,4 +171,4 @@ def test_scheduler_stops_in_the_middle(spark):
             assert not thread.is_alive() and "CNE-5001" in outcome.get("error", ""), outcome
         finally:
             spark.conf.set(session.URL, url)
-            spark.conf.unset(PATIENCE[0][0])
+            spark.conf.unset(RECOVERY)

@@ -146,3 +146,12 @@ def test_the_second_signal_ends_it_at_once(spark, live_pool, executor, rows):
 def test_the_scheduler_is_ready_and_counts(live_pool):
     assert pool.get(live_pool.http, "/healthz") == pool.get(live_pool.http, "/readyz") == (200, "ok\n")
     assert pool.get(live_pool.executor_http["executor-2"], "/metrics")[1].count("comet_tasks_succeeded_total") == 3
+
+
+def test_a_killed_executor_is_noticed_before_its_heartbeat_is_missed(live_pool, executor):
+    address = live_pool.executor_flight[executor]
+    live_pool.kill(executor)
+    start = time.monotonic()
+    wait_until(lambda: address not in [e["flight"].split("//")[-1] for e in live_pool.health()["executors"]], 3.5, "it is still listed")
+    # CNE_EXECUTOR_TIMEOUT is 4 s.
+    assert time.monotonic() - start < 3.5

@@ -23,6 +23,7 @@ use cne_task::{KEPT_OUTPUTS, kept_outputs_of};
 use parking_lot::Mutex;
 
 use super::avoid::Avoided;
+use crate::counters::Counters;
 
 /// Executors whose addresses are remembered after they have gone.
 const REMEMBERED: usize = 10_000;
@@ -35,6 +36,7 @@ pub struct PoolCluster {
     avoided: Avoided,
     // Registered executors whose process has ended.
     ended: Mutex<HashSet<String>>,
+    counters: Counters,
 }
 
 /// Every executor that has registered, in that order.
@@ -45,6 +47,14 @@ struct Known {
 }
 
 impl PoolCluster {
+    /// Without executors. Those that are lost are counted.
+    pub fn new(counters: Counters) -> Self {
+        Self {
+            counters,
+            ..Self::default()
+        }
+    }
+
     /// Registered executors that have said that they are about to stop.
     pub fn leaving(&self) -> HashSet<String> {
         let leaves = |heartbeat: &ExecutorHeartbeat| {
@@ -182,6 +192,10 @@ impl ClusterState for PoolCluster {
 
     async fn remove_executor(&self, executor_id: &str) -> Result<()> {
         self.ended.lock().remove(executor_id);
+        let registered = self.inner.get_executor_heartbeat(executor_id).is_some();
+        if registered && !self.leaving().contains(executor_id) {
+            self.counters.executor_lost();
+        }
         self.inner.remove_executor(executor_id).await
     }
 

@@ -34,6 +34,7 @@ use tonic::{Request, Response, Status};
 use super::{
     BallistaScheduler, PoolCluster, avoid::of_the_executor, blocks::SentBlocks, failures::Failures, liveness,
 };
+use crate::counters::Counters;
 
 // (stage, stage attempt, task)
 type Ended = HashSet<(u32, u32, u32)>;
@@ -47,6 +48,7 @@ pub struct Gateway {
     ended: Arc<Mutex<HashMap<String, Ended>>>,
     sent: Arc<SentBlocks>,
     failures: Arc<Failures>,
+    counters: Counters,
 }
 
 impl Gateway {
@@ -55,6 +57,7 @@ impl Gateway {
         cluster: Arc<PoolCluster>,
         sent: Arc<SentBlocks>,
         failures: Arc<Failures>,
+        counters: Counters,
     ) -> Self {
         Self {
             ballista,
@@ -62,6 +65,7 @@ impl Gateway {
             ended: Arc::default(),
             sent,
             failures,
+            counters,
         }
     }
 
@@ -152,8 +156,10 @@ impl Gateway {
             return;
         };
         let Some(failure) = failure::decode(&failed.error) else {
+            self.counters.attempt_failed("");
             return;
         };
+        self.counters.attempt_failed(&failure.code);
         if failure.code == codes::UNKNOWN_BLOCK.code {
             self.sent.forget(&task.job_id, executor_id);
         }
@@ -281,9 +287,12 @@ impl SchedulerGrpc for Gateway {
             executor_id,
             task_status,
         } = request.into_inner();
+        let told = task_status.len();
         let (first, slots) = self.first_ends(&executor_id, task_status).await;
+        self.counters.late_ends(told - first.len());
         let successful = |t: &TaskStatus| matches!(t.status, Some(task_status::Status::Successful(_)));
         let (mut done, mut rest): (Vec<_>, Vec<_>) = first.into_iter().partition(successful);
+        self.counters.attempts_succeeded(done.len());
         if !done.is_empty() {
             for task in &mut done {
                 if let Some(task_status::Status::Successful(success)) = &mut task.status {

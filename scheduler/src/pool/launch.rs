@@ -21,6 +21,8 @@ use cne_task::{blocks::wrap_plan, changed_settings, location::ATTEMPTS};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 
 use super::blocks::{Sending, SentBlocks};
+use super::failures::WornTasks;
+use crate::counters::Counters;
 
 type BallistaState = SchedulerState<LogicalPlanNode, PhysicalPlanNode>;
 
@@ -31,16 +33,25 @@ pub(super) struct Launcher {
     // Attempts are numbered from here on, so that they differ from those of the scheduler before this one.
     first_attempt: u32,
     sent: Arc<SentBlocks>,
+    counters: Counters,
+    worn: Arc<WornTasks>,
     // Set when Ballista, which owns this launcher, has been made.
     state: OnceLock<Weak<BallistaState>>,
 }
 
 impl Launcher {
-    pub(super) fn new(gateway_endpoint: String, sent: Arc<SentBlocks>) -> Self {
+    pub(super) fn new(
+        gateway_endpoint: String,
+        sent: Arc<SentBlocks>,
+        counters: Counters,
+        worn: Arc<WornTasks>,
+    ) -> Self {
         Self {
             gateway_endpoint,
             first_attempt: rand::random(),
             sent,
+            counters,
+            worn,
             state: OnceLock::new(),
         }
     }
@@ -65,6 +76,7 @@ impl Launcher {
             .map(|state| state.task_manager.get_running_job_cache());
         if let Some(jobs) = &jobs {
             self.sent.retain(|job| jobs.contains_key(&JobId::new(job)));
+            self.worn.retain(|job| jobs.contains_key(&JobId::new(job)));
         }
         let (mut kept, mut refused) = (vec![], HashSet::new());
         for mut task in tasks {
@@ -72,11 +84,16 @@ impl Launcher {
             let Some(running) = jobs.as_ref().and_then(|jobs| jobs.get(&job)) else {
                 continue;
             };
-            if self.fill(&mut task, running, sending).await {
-                kept.push(task);
-            } else {
-                tracing::error!(job = %job, stage = task.stage_id, "a task is launched that its stage does not know");
-                refused.insert(job);
+            match self.fill(&mut task, running, sending).await {
+                Filled::Whole => kept.push(task),
+                // Its query is failed by the one that watches it.
+                Filled::Worn => {
+                    tracing::error!(job = %job, stage = task.stage_id, "a task was started too often")
+                }
+                Filled::Unknown => {
+                    tracing::error!(job = %job, stage = task.stage_id, "a task is launched that its stage does not know");
+                    refused.insert(job);
+                }
             }
         }
         (kept, refused)
@@ -87,24 +104,29 @@ impl Launcher {
         tasks: &mut MultiTaskDefinition,
         job: &JobInfoCache,
         sending: &mut Sending<'_>,
-    ) -> bool {
+    ) -> Filled {
         let graph = job.execution_graph.read().await;
         let Some(ExecutionStage::Running(stage)) = graph.stages().get(&(tasks.stage_id as usize)) else {
-            return false;
+            return Filled::Unknown;
         };
         let mut launches = Vec::with_capacity(tasks.task_ids.len());
         for task in &mut tasks.task_ids {
             let number = task.task_id as usize;
             let Some(info) = stage.task_infos.get(number) else {
-                return false;
+                return Filled::Unknown;
             };
             let partitions = &info.global_input_partition_ids;
             task.global_output_partition_ids = partitions.iter().map(|p| *p as u32).collect();
+            let before = started_before(&stage.task_infos, number, partitions);
+            if !self.worn.start(&tasks.job_id, tasks.stage_id, partitions, before) {
+                return Filled::Worn;
+            }
+            self.counters.launched(before > 0);
             launches.push(TaskLaunch {
                 task_id: task.task_id,
                 // Ballista numbers the launches of a stage's tasks without a gap, and does not use a number again.
                 attempt: self.first_attempt.wrapping_add(task.task_id) % ATTEMPTS,
-                look_first: started_before(&stage.task_infos, number, partitions),
+                look_first: before > 0,
             });
         }
         tasks.props = changed_settings(std::mem::take(&mut tasks.props));
@@ -115,16 +137,28 @@ impl Launcher {
             executor_id: sending.executor().to_string(),
         };
         tasks.plan = wrap_plan(&launched);
-        true
+        Filled::Whole
     }
 }
 
-/// Whether a task before `number` was given one of its partitions.
-fn started_before(tasks: &[TaskInfo], number: usize, partitions: &[usize]) -> bool {
+/// How many tasks before `number` were given one of its partitions.
+fn started_before(tasks: &[TaskInfo], number: usize, partitions: &[usize]) -> usize {
     let before = tasks.iter().take(number);
     before
-        .flat_map(|task| &task.global_input_partition_ids)
-        .any(|p| partitions.contains(p))
+        .filter(|task| {
+            let of = &task.global_input_partition_ids;
+            of.iter().any(|p| partitions.contains(p))
+        })
+        .count()
+}
+
+/// What became of a launch.
+enum Filled {
+    Whole,
+    /// One of its tasks was started too often.
+    Worn,
+    /// The stage does not run, or does not have a task.
+    Unknown,
 }
 
 #[async_trait::async_trait]

@@ -25,9 +25,10 @@ use cne_task::{CometCodec, GRPC_MESSAGE_BYTES, location::removal_of, session_con
 use datafusion::{physical_plan::ExecutionPlan, prelude::SessionContext};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 
+use crate::counters::Counters;
 use blocks::SentBlocks;
 pub use cluster::PoolCluster;
-use failures::Failures;
+use failures::{Failures, WornTasks};
 pub use gateway::Gateway;
 pub use load::Load;
 
@@ -78,6 +79,8 @@ pub struct Pool {
     cluster: Arc<PoolCluster>,
     sent: Arc<SentBlocks>,
     failures: Arc<Failures>,
+    counters: Counters,
+    worn: Arc<WornTasks>,
 }
 
 impl Pool {
@@ -111,7 +114,9 @@ impl Pool {
             ..SchedulerConfig::default()
         };
         let config = Arc::new(config);
-        let cluster = Arc::new(PoolCluster::default());
+        let counters = Counters::default();
+        let worn = Arc::new(WornTasks::default());
+        let cluster = Arc::new(PoolCluster::new(counters.clone()));
         let jobs = InMemoryJobState::new(
             config.scheduler_id.clone(),
             Arc::new(ballista_core::utils::default_session_builder),
@@ -126,6 +131,8 @@ impl Pool {
         let launcher = Arc::new(launch::Launcher::new(
             options.gateway_endpoint.clone(),
             Arc::clone(&sent),
+            counters.clone(),
+            Arc::clone(&worn),
         ));
         let mut ballista = BallistaScheduler::new_with_task_launcher(
             options.gateway_endpoint.clone(),
@@ -142,7 +149,19 @@ impl Pool {
             cluster,
             sent,
             failures: Arc::new(Failures::new(options.task_attempts)),
+            counters,
+            worn,
         })
+    }
+
+    /// What has happened since the start.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// A task of `job` that was started too often without an end of its own, as (stage, partition): its executors were lost each time.
+    pub fn worn_task(&self, job: &JobId) -> Option<(u32, u32)> {
+        self.worn.of(job.as_str())
     }
 
     /// The service that executors talk to.
@@ -152,6 +171,7 @@ impl Pool {
             Arc::clone(&self.cluster),
             Arc::clone(&self.sent),
             Arc::clone(&self.failures),
+            self.counters.clone(),
         )
     }
 

@@ -39,11 +39,16 @@ pub(super) async fn run(
     tracing::info!(
         query = %query.id, stages = request.stages.len(), description = %query.description, resumed = resume.is_some(), "query accepted"
     );
+    let counters = shared.pool.counters();
+    if resume.is_some() {
+        counters.query_resumed();
+    }
     let result = execute(shared, query, request, resume).await;
     let took = query.started.elapsed();
     match result {
         Ok(outcome) => {
             tracing::info!(query = %query.id, job = %outcome.job, rows = outcome.rows, ?took, "query succeeded");
+            counters.query_succeeded();
             query.finish(State::Succeeded(Arc::new(outcome)), shared.options.results_lease);
         }
         Err(failure) => {
@@ -57,6 +62,7 @@ pub(super) async fn run(
             if failure.detail.code != codes::SHUTTING_DOWN.code {
                 query.remove_outputs(&shared.pool);
             }
+            counters.query_failed(&failure.detail.code);
             let failure = failure.of_query(&query.id);
             query.finish(State::Failed(Arc::new(failure)), shared.options.results_lease);
         }
@@ -141,6 +147,7 @@ async fn execute(
             return Err(failure);
         }
         restarts += 1;
+        shared.pool.counters().query_restarted();
         run.start_again(&failure);
         let generation = run.options.generation;
         tracing::warn!(query = %query.id, generation, %failure, "an output was lost: the query starts again");

@@ -74,6 +74,11 @@ impl Watch {
             );
             return Some(Failure::new(codes::CLIENT_GONE, text));
         }
+        if let Some((stage, partition)) = self.job.as_ref().and_then(|job| self.shared.pool.worn_task(job)) {
+            let text =
+                format!("task {partition} of stage {stage} was started again and again and never ended");
+            return Some(Failure::new(codes::TASK_WORN, text));
+        }
         let executors = self.shared.pool.executors().await.len();
         let running = self.shared.pool.tasks_running().await;
         // One that is leaving may still be at its last tasks.
