@@ -487,7 +487,7 @@ impl ShuffleStore {
     }
 
     /// What is already gone is no error, and does not count.
-    async fn delete_all(
+    pub(crate) async fn delete_all(
         &self,
         found: BoxStream<'static, object_store::Result<Path>>,
     ) -> object_store::Result<u64> {

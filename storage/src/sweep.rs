@@ -1,6 +1,6 @@
 use std::time::{Duration, SystemTime};
 
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use object_store::{Error, ObjectStore, PutMode, PutPayload};
 
 use crate::retry::refused;
@@ -99,16 +99,8 @@ impl ShuffleStore {
             if old.is_empty() {
                 continue;
             }
-            let removed = self
-                .object_store()
-                .delete_stream(futures::stream::iter(old).boxed());
-            let removed = removed.map(|answer| match answer {
-                Ok(_) => Ok(1),
-                Err(Error::NotFound { .. }) => Ok(0),
-                Err(error) => Err(error),
-            });
-            let sum = removed.try_fold(0, |sum, one| async move { Ok(sum + one) });
-            swept.removed += sum.await.map_err(failed)?;
+            let old = futures::stream::iter(old).boxed();
+            swept.removed += self.delete_all(old).await.map_err(failed)?;
             tokio::time::sleep(pause).await;
         }
         Ok(swept)
@@ -119,6 +111,7 @@ impl ShuffleStore {
 mod tests {
     use std::sync::Arc;
 
+    use futures::TryStreamExt;
     use object_store::ObjectStoreExt;
     use object_store::path::Path;
 

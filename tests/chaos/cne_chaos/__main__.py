@@ -52,8 +52,7 @@ def one(harness: Harness, seed: int, run: Run, rng: random.Random) -> None:
         if injector.disk:
             injector.disk.end()
     if query.is_alive():
-        harness.spark.sparkContext.cancelAllJobs()
-        query.join(30)
+        harness.cancel(query)
     for name in injector.drained:
         code = harness.pool.ended(name, DRAIN_SECONDS)
         if code != 0 and run.outcome == "right":

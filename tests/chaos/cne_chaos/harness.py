@@ -100,6 +100,19 @@ class Harness:
             self.undisturbed[key] = Undisturbed(query.result.seconds, len(outputs), Counter(r.kind for r in requests), outputs)
         return self.undisturbed[key]
 
+    def outcome(self, query: Running, seconds: float) -> str:
+        """How a started query ends within so long: `right`, the difference, or `hung`; it is not left running."""
+        query.join(max(1, seconds))
+        if not query.is_alive():
+            return query.result.difference or "right"
+        self.cancel(query)
+        return "hung"
+
+    def cancel(self, query: Running) -> None:
+        """Ends a query that hangs."""
+        self.spark.sparkContext.cancelAllJobs()
+        query.join(30)
+
     def keep_logs(self, name: str) -> Path:
         """Copies the logs of all processes to where they stay."""
         kept = paths.CACHE / "chaos" / name
@@ -130,7 +143,7 @@ class Harness:
         return found
 
     def heal(self) -> None:
-        """Two live executors and a scheduler. One that was taken for lost ends by itself when it hears of it, as a supervisor would expect."""
+        """Two live executors and a scheduler. A process that has ended gets a successor, as under a supervisor."""
         for _ in range(4):
             for name in ["scheduler", *self.names]:
                 if name in self.pool.processes and self.pool.processes[name].poll() is not None:

@@ -51,12 +51,8 @@ def one(harness: Harness, rng: random.Random, name: str) -> tuple[Run, str]:
         killed = query.is_alive()
         committed = len(ledger.commits(harness.proxy.requests[since:]))
     at = time.monotonic() - start
-    query.join(max(1, undisturbed.limit - at))
+    outcome = harness.outcome(query, undisturbed.limit - at)
     seconds = time.monotonic() - start
-    outcome = "hung" if query.is_alive() else query.result.difference or "right"
-    if query.is_alive():
-        harness.spark.sparkContext.cancelAllJobs()
-        query.join(30)
     gone = [n for n in harness.names if harness.pool.processes[n].poll() is not None or harness.pool.processes[n].pid != before[n]]
     if gone and outcome == "right":
         outcome = f"{', '.join(gone)} ended"

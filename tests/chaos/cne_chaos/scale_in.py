@@ -74,12 +74,8 @@ def one(harness: Harness, rng: random.Random, name: str, everything: bool) -> tu
     reached = query.reach(point, rng.random() * undisturbed.seconds / undisturbed.tasks)
     at = time.monotonic() - start
     drained, text = drain(harness, query, victims) if reached else (False, "over before the signal")
-    query.join(max(1, undisturbed.limit - (time.monotonic() - start)))
+    outcome = harness.outcome(query, undisturbed.limit - (time.monotonic() - start))
     seconds = time.monotonic() - start
-    outcome = "hung" if query.is_alive() else query.result.difference or "right"
-    if query.is_alive():
-        harness.spark.sparkContext.cancelAllJobs()
-        query.join(30)
     harness.heal()
     reruns, _, again = harness.reruns(since, undisturbed)
     text = f"{', '.join(victims)} at {at:.2f} s, {point} of {undisturbed.tasks} tasks done, {text}: {outcome} after {seconds:.2f} s"
