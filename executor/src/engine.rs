@@ -177,11 +177,13 @@ impl Stage {
         MapOutputId::new(self.query.namespace.as_str(), self.stage_id, partition)
     }
 
+    fn looks_first(&self) -> bool {
+        self.launched.look_first || self.query.look_first
+    }
+
     /// What an earlier attempt has committed of this partition, if it counts: it was made from what would be read now, and is not lost.
     async fn committed_before(&self, partition: u32) -> Result<Option<Committed>> {
-        if !(self.launched.look_first || self.query.look_first)
-            || self.query.lost.contains(&(self.stage_id, partition))
-        {
+        if !self.looks_first() || self.query.lost.contains(&(self.stage_id, partition)) {
             return Ok(None);
         }
         let generation = self.query.generation;
@@ -271,6 +273,7 @@ impl Stage {
                 cne_task::Durability::WriteBehind => Durability::WriteBehind,
                 cne_task::Durability::Store => Durability::Store,
             },
+            settles: self.looks_first(),
             ..most
         }
     }

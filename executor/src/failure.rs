@@ -92,10 +92,12 @@ fn lost_output(cause: &(dyn Error + 'static)) -> Option<OutputName> {
         StoreError::LostOutput {
             stage_id,
             map_partition,
+            published,
             ..
         } => Some(OutputName {
             stage: *stage_id,
             map_partition: *map_partition,
+            published: *published,
         }),
         _ => None,
     }
@@ -321,6 +323,7 @@ mod tests {
             stage_id: 1,
             map_partition: 2,
             what: "no commit record",
+            published: false,
         };
         assert_eq!(found(external(lost)), (codes::OUTPUT_LOST, false));
         let unkept = StoreError::LocalDisk {

@@ -10,7 +10,7 @@ use cne_proto::v1::{CommitInput, CommitRecord, commit_input::Input};
 use crate::kept::Publication;
 use crate::peers::Sharing;
 use crate::source::Source;
-use crate::store::{decode_record, encode_record};
+use crate::store::{decode_record, encode_record, lost};
 use crate::upload::Upload;
 use crate::{Committed, MapOutput, MapOutputId, OutputVersion, ShuffleStore, StoreError, StoredRecord};
 
@@ -115,9 +115,11 @@ impl ShuffleStore {
             self.upload_kept(output, stored).await?;
             *uploaded = true;
         }
-        if !self.inputs_published(sharing, output, &record.inputs).await? {
+        let wanted = || sharing.kept.publication(output).is_some();
+        if let Some(never) = self.never_published(sharing, record, wanted).await? {
             tracing::warn!(
                 ?output,
+                ?never,
                 "an output stays on its executor: what it was made from is not in the store"
             );
             if !record.data_key.is_empty() {
@@ -157,16 +159,31 @@ impl ShuffleStore {
         upload.finish().await
     }
 
-    /// Waits until everything in `inputs` is in the store, so that what is in the store never depends on what is lost. `false`: that will not be.
-    async fn inputs_published(
+    /// Commits in the store at once what may also be written behind, after everything that it was made from. [`StoreError::LostOutput`] when that
+    /// cannot be.
+    pub(crate) async fn commit_after_inputs(&self, record: CommitRecord) -> Result<Committed, StoreError> {
+        if let Some(sharing) = self.sharing()
+            && let Some(never) = self.never_published(sharing, &record, || true).await?
+        {
+            if !record.data_key.is_empty() {
+                self.delete_data(&record.data_key).await;
+            }
+            return Err(lost(&never.id, "nobody can publish it", false));
+        }
+        self.commit(record).await
+    }
+
+    /// Waits, as long as `wanted`, until everything that an output was made from is in the store, so that what is in the store never depends on
+    /// what is lost. Gives an input for which that will not be.
+    async fn never_published(
         &self,
         sharing: &Arc<Sharing>,
-        output: &MapOutput,
-        inputs: &[CommitInput],
-    ) -> Result<bool, StoreError> {
+        record: &CommitRecord,
+        wanted: impl Fn() -> bool,
+    ) -> Result<Option<MapOutput>, StoreError> {
         let of = |input: &CommitInput| match &input.input {
             Some(Input::MapOutput(input)) => {
-                let id = MapOutputId::new(output.id.namespace.as_str(), input.stage_id, input.map_partition);
+                let id = MapOutputId::new(record.namespace.as_str(), input.stage_id, input.map_partition);
                 Some(id.written_by(OutputVersion {
                     generation: input.generation,
                     attempt: input.attempt,
@@ -174,26 +191,24 @@ impl ShuffleStore {
             }
             _ => None,
         };
-        let mut missing: Vec<MapOutput> = inputs.iter().filter_map(of).collect();
+        let mut missing: Vec<MapOutput> = record.inputs.iter().filter_map(of).collect();
         let (begun, mut pause) = (Instant::now(), FIRST_PAUSE);
         let mut asked = None::<Instant>;
         let mut answered = Instant::now();
         loop {
             missing.retain(|input| !sharing.is_published(input) && !self.is_cached(input));
-            if missing.is_empty() {
-                return Ok(true);
+            let Some(first) = missing.first() else {
+                return Ok(None);
+            };
+            if begun.elapsed() > INPUTS || answered.elapsed() > NOBODY || !wanted() {
+                return Ok(Some(first.clone()));
             }
-            if begun.elapsed() > INPUTS || sharing.kept.publication(output).is_none() {
-                return Ok(false);
-            }
-            let Some(unanswered) = self.ask_holders(sharing, &missing).await else {
-                return Ok(false);
+            let unanswered = match self.ask_holders(sharing, &missing).await {
+                Ok(unanswered) => unanswered,
+                Err(never) => return Ok(Some(never)),
             };
             if unanswered.is_empty() {
                 answered = Instant::now();
-            }
-            if answered.elapsed() > NOBODY {
-                return Ok(false);
             }
             if !unanswered.is_empty() && asked.is_none_or(|asked| asked.elapsed() >= ASK_STORE) {
                 asked = Some(Instant::now());
@@ -211,38 +226,43 @@ impl ShuffleStore {
         }
     }
 
-    /// Notes what its holders say is published; gives those that no executor answers for. `None`: one will never be published.
-    async fn ask_holders(&self, sharing: &Arc<Sharing>, outputs: &[MapOutput]) -> Option<Vec<MapOutput>> {
+    /// Notes what its holders say is published; gives those that no executor answers for.
+    ///
+    /// # Errors
+    /// One that will never be published.
+    async fn ask_holders(
+        &self,
+        sharing: &Arc<Sharing>,
+        outputs: &[MapOutput],
+    ) -> Result<Vec<MapOutput>, MapOutput> {
         let mut unanswered = vec![];
         let mut by_holder = HashMap::<Arc<str>, Vec<MapOutput>>::new();
         for output in outputs {
             match (self.want_publication(output), sharing.holder(output)) {
                 (Some(Publication::Published), _) => sharing.note_published(output),
-                (Some(Publication::Refused), _) => return None,
+                (Some(Publication::Refused), _) => return Err(output.clone()),
                 (Some(_), _) => {}
                 (None, Some(holder)) => by_holder.entry(holder).or_default().push(output.clone()),
                 (None, None) => unanswered.push(output.clone()),
             }
         }
         for (holder, outputs) in by_holder {
-            match sharing.peers.publications(&holder, &outputs).await {
-                Ok(answers) => {
+            let answers = async { sharing.peers.publications(&holder, &outputs).await.map(Some) };
+            match sharing.ask(&holder, answers).await {
+                Some(answers) => {
                     for (output, answer) in outputs.into_iter().zip(answers) {
                         match answer {
                             Some(Publication::Published) => sharing.note_published(&output),
-                            Some(Publication::Refused) => return None,
+                            Some(Publication::Refused) => return Err(output),
                             Some(_) => {}
                             None => unanswered.push(output),
                         }
                     }
                 }
-                Err(error) => {
-                    sharing.silent(&holder, &error);
-                    unanswered.extend(outputs);
-                }
+                None => unanswered.extend(outputs),
             }
         }
-        Some(unanswered)
+        Ok(unanswered)
     }
 
     /// How far an output is that is kept here. When it is kept here only, it goes into the store from now on: somebody waits for it.

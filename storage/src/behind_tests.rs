@@ -84,7 +84,6 @@ impl Executor {
         self.pool.0.lock().remove(&*self.name);
     }
 
-    /// Rows `attempt * 1000 ..` of 100, in 3 buckets.
     async fn write(
         &self,
         partition: u32,
@@ -92,21 +91,42 @@ impl Executor {
         inputs: &[&MapOutput],
         durability: Durability,
     ) -> MapOutput {
-        let id = MapOutputId::new("query", 1, partition);
         let options = WriterOptions {
             durability,
             ..WriterOptions::default()
         };
+        let committed = self.commit(partition, number, inputs, options).await.unwrap();
+        assert!(committed.won);
+        output(partition, number)
+    }
+
+    /// As an attempt that is not the first one.
+    async fn settle(
+        &self,
+        partition: u32,
+        number: u32,
+        inputs: &[&MapOutput],
+    ) -> Result<Committed, StoreError> {
+        let options = WriterOptions {
+            durability: Durability::WriteBehind,
+            settles: true,
+            ..WriterOptions::default()
+        };
+        self.commit(partition, number, inputs, options).await
+    }
+
+    /// Rows `attempt * 1000 ..` of 100, in 3 buckets.
+    async fn commit(
+        &self,
+        partition: u32,
+        number: u32,
+        inputs: &[&MapOutput],
+        options: WriterOptions,
+    ) -> Result<Committed, StoreError> {
+        let id = MapOutputId::new("query", 1, partition);
         let mut writer = self
             .store
-            .writer(
-                id.clone(),
-                attempt(number),
-                schema(),
-                3,
-                &context(1 << 30),
-                options,
-            )
+            .writer(id, attempt(number), schema(), 3, &context(1 << 30), options)
             .unwrap();
         let from = i64::from(number) * 1000;
         let buckets: Vec<u32> = (0..100).map(|row| row % 3).collect();
@@ -123,9 +143,7 @@ impl Executor {
                 commit_checksum: 0,
             })),
         };
-        let committed = writer.finish(inputs.iter().map(of).collect()).await.unwrap();
-        assert!(committed.won);
-        id.written_by(attempt(number).version)
+        writer.finish(inputs.iter().map(of).collect()).await
     }
 
     /// The rows of an output that `holder` is said to keep.
@@ -141,6 +159,10 @@ impl Executor {
         rows.sort_unstable();
         Ok(rows)
     }
+}
+
+fn output(partition: u32, number: u32) -> MapOutput {
+    MapOutputId::new("query", 1, partition).written_by(attempt(number).version)
 }
 
 async fn commits(store: &Arc<dyn ObjectStore>) -> usize {
@@ -268,6 +290,62 @@ async fn another_attempts_upload_is_never_read() {
     assert!(late.read(&accepted, "winner").await.unwrap_err().is_lost_output());
     let objects: Vec<_> = shared.list(None).try_collect().await.unwrap();
     assert_eq!(objects.len(), 2, "the data that lost is not in the store");
+}
+
+#[tokio::test]
+async fn an_executor_that_did_not_answer_is_asked_again_for_what_is_nowhere_else() {
+    let (pool, shared): (_, Arc<dyn ObjectStore>) = (Pool::default(), Arc::new(InMemory::new()));
+    let paused = Executor::start(&pool, "paused", &shared, 1 << 30);
+    let reader = Executor::start(&pool, "reader", &shared, 1 << 30);
+    let kept = paused.write(0, 0, &[], Durability::Local).await;
+    pool.0.lock().remove("paused");
+    let error = reader.read(&kept, "paused").await.unwrap_err();
+    assert!(
+        matches!(error, StoreError::LostOutput { published: false, .. }),
+        "{error}"
+    );
+    pool.0.lock().insert("paused".into(), paused.store.clone());
+    assert_eq!(reader.read(&kept, "paused").await.unwrap().len(), 100);
+}
+
+#[tokio::test]
+async fn which_of_two_attempts_counts_is_settled_in_the_store() {
+    let (pool, shared): (_, Arc<dyn ObjectStore>) = (Pool::default(), Arc::new(InMemory::new()));
+    let (one, two) = (
+        Executor::start(&pool, "one", &shared, 1 << 30),
+        Executor::start(&pool, "two", &shared, 1 << 30),
+    );
+    // The first attempt is published, though nobody has heard of it.
+    let first = one.write(0, 0, &[], Durability::WriteBehind).await;
+    settled(&one).await;
+    let second = two.settle(0, 1, &[]).await.unwrap();
+    assert_eq!((second.won, second.stored.record.attempt), (false, 0));
+    // The second one is the published one: what was made from the first never gets into the store.
+    let input = one.write(1, 0, &[], Durability::Local).await;
+    assert!(two.settle(1, 1, &[]).await.unwrap().won);
+    let made = one.write(2, 0, &[&input], Durability::WriteBehind).await;
+    settled(&one).await;
+    assert_eq!(one.store.publication(&made), Some(Publication::Refused));
+    two.store.note_holder(input.clone(), &one.name);
+    let refused = two.settle(2, 1, &[&input]).await.unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            StoreError::LostOutput {
+                map_partition: 1,
+                published: false,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    // What it was made from goes to the store first.
+    let input = one.write(3, 0, &[&first], Durability::Local).await;
+    two.store.note_holder(input.clone(), &one.name);
+    two.store.note_holder(first, &one.name);
+    assert!(two.settle(4, 1, &[&input]).await.unwrap().won);
+    assert_eq!(one.store.publication(&input), Some(Publication::Published));
+    assert_eq!((commits(&shared).await, two.store.waiting()), (4, 0));
 }
 
 #[tokio::test]

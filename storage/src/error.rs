@@ -23,6 +23,8 @@ pub enum StoreError {
         map_partition: u32,
         /// What is missing.
         what: &'static str,
+        /// Whether the commit record of the very attempt is in the store: no other attempt can take its place in the same generation.
+        published: bool,
     },
     /// The bytes are there, but are not what was committed.
     #[error("object {key} is corrupt: {what}")]

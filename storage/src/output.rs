@@ -26,6 +26,8 @@ pub(crate) struct Output {
     namespace: String,
     data_key: String,
     place: Place,
+    /// What it was made from may not be in the store yet.
+    after_inputs: bool,
 }
 
 enum Place {
@@ -40,16 +42,25 @@ enum Place {
 
 impl Output {
     /// As `durability` says; but what the disk has no room for goes to the store at once, also when too much waits for it already. And everything
-    /// does where executors keep nothing for each other.
-    pub(crate) fn new(store: &ShuffleStore, durability: Durability, namespace: &str, data_key: &str) -> Self {
+    /// does where executors keep nothing for each other. With `settles`, [`Durability::WriteBehind`] is no reason to wait.
+    pub(crate) fn new(
+        store: &ShuffleStore,
+        durability: Durability,
+        settles: bool,
+        namespace: &str,
+        data_key: &str,
+    ) -> Self {
+        let behind = durability == Durability::WriteBehind;
         let keeps = store
             .local()
             .filter(|local| store.sharing().is_some() && !local.is_crowded());
         let place = match (durability, keeps) {
-            (Durability::Local | Durability::WriteBehind, Some(local)) => Place::Disk {
-                writer: local.writer(data_key.to_string()),
-                publish: durability == Durability::WriteBehind,
-            },
+            (Durability::Local | Durability::WriteBehind, Some(local)) if !(behind && settles) => {
+                Place::Disk {
+                    writer: local.writer(data_key.to_string()),
+                    publish: behind,
+                }
+            }
             _ => Place::Store {
                 upload: upload(store, namespace, data_key),
                 copy: store.copies().map(|local| local.writer(data_key.to_string())),
@@ -60,6 +71,7 @@ impl Output {
             namespace: namespace.to_string(),
             data_key: data_key.to_string(),
             place,
+            after_inputs: behind,
         }
     }
 
@@ -131,7 +143,10 @@ impl Output {
             return self.store.keep(record, false);
         };
         upload.finish().await?;
-        let committed = self.store.commit(record).await?;
+        let committed = match self.after_inputs {
+            true => self.store.commit_after_inputs(record).await?,
+            false => self.store.commit(record).await?,
+        };
         if let Some(mut copy) = copy.filter(|_| committed.won)
             && let Err(error) = copy.finish(false).await
         {

@@ -89,10 +89,29 @@ impl Sharing {
         }
     }
 
-    /// Notes that an executor did not answer.
-    pub(crate) fn silent(&self, holder: &Arc<str>, error: &PeerError) {
-        tracing::warn!(%holder, %error, "another executor does not answer");
-        self.silent.lock().insert(Arc::clone(holder), Instant::now());
+    /// Who is said to keep an output and did not answer lately.
+    pub(crate) fn silent_holder(&self, output: &MapOutput) -> Option<Arc<str>> {
+        let holder = Arc::clone(self.holders.lock().get(output)?);
+        self.silent.lock().contains_key(&holder).then_some(holder)
+    }
+
+    /// What an executor answers; `None` when it does not keep what it was asked for, or does not answer. Notes whether it did.
+    pub(crate) async fn ask<T>(
+        &self,
+        holder: &Arc<str>,
+        answer: impl Future<Output = Result<Option<T>, PeerError>>,
+    ) -> Option<T> {
+        match answer.await {
+            Ok(answer) => {
+                self.silent.lock().remove(holder);
+                answer
+            }
+            Err(error) => {
+                tracing::warn!(%holder, %error, "another executor does not answer");
+                self.silent.lock().insert(Arc::clone(holder), Instant::now());
+                None
+            }
+        }
     }
 
     /// Notes that the record of an output is the published one.

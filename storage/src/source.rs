@@ -90,7 +90,7 @@ impl Source {
     /// A block of an output that is kept on this executor.
     pub(crate) async fn kept(&self, block: &Block) -> Result<Bytes, StoreError> {
         let bytes = self.at_hand(block).await;
-        bytes.ok_or_else(|| lost(&self.output.id, "its copy on the executor cannot be read"))
+        bytes.ok_or_else(|| lost(&self.output.id, "its copy on the executor cannot be read", false))
     }
 
     /// All bytes of a bucket that is one block. Its neighbours come along and stay on this executor's disk: other tasks will ask for them.
@@ -201,13 +201,16 @@ impl Source {
     async fn ask_holder(&self, range: Range<u64>) -> Option<Bytes> {
         let sharing = self.store.sharing()?;
         let holder = sharing.holder(&self.output)?;
-        match sharing.peers.range(&holder, self.key(), range).await {
-            Ok(found) => found,
-            Err(error) => {
-                sharing.silent(&holder, &error);
-                None
-            }
-        }
+        let answer = sharing.peers.range(&holder, self.key(), range);
+        sharing.ask(&holder, answer).await
+    }
+
+    /// Of an output that is not in the store: its executor may have been paused, or busy.
+    async fn ask_silent_holder(&self, range: Range<u64>) -> Option<Bytes> {
+        let sharing = self.store.sharing()?;
+        let holder = sharing.silent_holder(&self.output)?;
+        let answer = sharing.peers.range(&holder, self.key(), range);
+        sharing.ask(&holder, answer).await
     }
 
     async fn ask_store(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
@@ -215,8 +218,18 @@ impl Source {
         let read = || store.get_range(&self.path, range.clone());
         match self.store.retry().run("read", &self.path, read).await? {
             Ok(bytes) => Ok(bytes),
-            Err(Error::NotFound { .. }) => Err(lost(&self.output.id, "no data object")),
+            Err(Error::NotFound { .. }) => match self.ask_silent_holder(range).await {
+                Some(bytes) => Ok(bytes),
+                None => Err(self.lost().await?),
+            },
             Err(source) => Err(refused("read", &self.path, source)),
         }
+    }
+
+    async fn lost(&self) -> Result<StoreError, StoreError> {
+        let (id, version) = (&self.output.id, self.output.version);
+        let record = self.store.published(id, version.generation).await?;
+        let published = record.is_some_and(|found| found.record.attempt == version.attempt);
+        Ok(lost(id, "no data object", published))
     }
 }

@@ -291,12 +291,30 @@ impl ShuffleStore {
         if let Some(kept) = self.record_of_executor(output).await? {
             return Ok(kept);
         }
-        let published = self.published(&output.id, output.version.generation).await?;
-        let stored = published.ok_or_else(|| lost(&output.id, "no commit record"))?;
-        if stored.record.attempt != output.version.attempt {
-            return Err(lost(&output.id, "another attempt's output is there"));
+        let mut published = self.published_by(output).await?;
+        if let Err(what) = published
+            && let Some(holder) = self.sharing().and_then(|sharing| sharing.silent_holder(output))
+        {
+            // It is the only one that has it, and may have been paused, or busy.
+            if let Some(kept) = self.ask_record(output, &holder).await? {
+                return Ok(kept);
+            }
+            published = self.published_by(output).await?.map_err(|_| what);
         }
-        Ok(stored)
+        published.map_err(|what| lost(&output.id, what, false))
+    }
+
+    /// The published record of what one attempt wrote, or why there is none.
+    async fn published_by(
+        &self,
+        output: &MapOutput,
+    ) -> Result<Result<Arc<StoredRecord>, &'static str>, StoreError> {
+        let published = self.published(&output.id, output.version.generation).await?;
+        Ok(match published {
+            None => Err("no commit record"),
+            Some(found) if found.record.attempt == output.version.attempt => Ok(found),
+            Some(_) => Err("another attempt's output is there"),
+        })
     }
 
     async fn record_of_executor(&self, output: &MapOutput) -> Result<Option<Arc<StoredRecord>>, StoreError> {
@@ -309,12 +327,24 @@ impl ShuffleStore {
         if let Some(seen) = sharing.records.get(output) {
             return Ok(Some(seen));
         }
-        let Some(holder) = sharing.holder(output) else {
+        match sharing.holder(output) {
+            Some(holder) => self.ask_record(output, &holder).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The record of an output that another executor keeps; `None` when it does not, or does not answer.
+    async fn ask_record(
+        &self,
+        output: &MapOutput,
+        holder: &Arc<str>,
+    ) -> Result<Option<Arc<StoredRecord>>, StoreError> {
+        let Some(sharing) = &self.sharing else {
             return Ok(None);
         };
-        match sharing.peers.record(&holder, output).await {
-            Ok(None) => Ok(None),
-            Ok(Some(bytes)) => {
+        match sharing.ask(holder, sharing.peers.record(holder, output)).await {
+            None => Ok(None),
+            Some(bytes) => {
                 let generation = output.version.generation;
                 let path = self.locate(&output.id.commit_key(generation)?);
                 let stored = decode_record(&output.id, generation, &path, &bytes);
@@ -327,10 +357,6 @@ impl ShuffleStore {
                 }
                 sharing.records.insert(output.clone(), Arc::clone(&stored));
                 Ok(Some(stored))
-            }
-            Err(error) => {
-                sharing.silent(&holder, &error);
-                Ok(None)
             }
         }
     }
@@ -503,12 +529,13 @@ impl ShuffleStore {
     }
 }
 
-pub(crate) fn lost(id: &MapOutputId, what: &'static str) -> StoreError {
+pub(crate) fn lost(id: &MapOutputId, what: &'static str, published: bool) -> StoreError {
     StoreError::LostOutput {
         namespace: id.namespace.clone(),
         stage_id: id.stage_id,
         map_partition: id.map_partition,
         what,
+        published,
     }
 }
 

@@ -32,6 +32,9 @@ pub struct WriterOptions {
     pub encoded_bytes: usize,
     /// When the output counts as committed.
     pub durability: Durability,
+    /// An earlier attempt may have committed: which of them counts is settled in the store when the writer ends, also where an output
+    /// is written behind.
+    pub settles: bool,
 }
 
 impl Default for WriterOptions {
@@ -42,6 +45,7 @@ impl Default for WriterOptions {
             gather_bytes: 32 << 20,
             encoded_bytes: 256 << 20,
             durability: Durability::default(),
+            settles: false,
         }
     }
 }
@@ -79,7 +83,13 @@ impl ShuffleWriter {
         options: WriterOptions,
     ) -> Result<Self, StoreError> {
         let data_key = id.data_key(&attempt)?;
-        let output = Output::new(&store, options.durability, &id.namespace, &data_key);
+        let output = Output::new(
+            &store,
+            options.durability,
+            options.settles,
+            &id.namespace,
+            &data_key,
+        );
         let runtime = context.runtime_env();
         let consumer = MemoryConsumer::new(format!("ShuffleWriter[{}]", id.map_partition))
             .with_can_spill(num_buckets > 1);

@@ -51,6 +51,7 @@ mod tests {
             lost: Some(OutputName {
                 stage: 1,
                 map_partition: 2,
+                published: true,
             }),
         }
     }

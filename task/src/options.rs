@@ -68,6 +68,9 @@ pub struct QueryOptions {
     pub namespace: String,
     /// How often the query has started again.
     pub generation: u32,
+    /// Attempts of the job's tasks are numbered from here on, so that they differ from those of the query's other jobs, also of those that a
+    /// scheduler before this one has run.
+    pub first_attempt: u32,
     /// An earlier run of the query may have committed outputs: each task looks first.
     pub look_first: bool,
     /// Outputs (stage, map partition) that were found missing or damaged, and count for nothing wherever they are found.
@@ -116,6 +119,7 @@ impl ExtensionOptions for QueryOptions {
             "traceparent" => self.traceparent = value.to_owned(),
             "namespace" => self.namespace = value.to_owned(),
             "generation" => self.generation = parse(key, value)?,
+            "first_attempt" => self.first_attempt = parse(key, value)?,
             "look_first" => self.look_first = parse(key, value)?,
             "durability" => self.durability = parse(key, value)?,
             "lost" if value.is_empty() => self.lost.clear(),
@@ -141,6 +145,7 @@ impl ExtensionOptions for QueryOptions {
             ("config", config),
             ("namespace", self.namespace.clone()),
             ("generation", self.generation.to_string()),
+            ("first_attempt", self.first_attempt.to_string()),
             ("look_first", self.look_first.to_string()),
             ("lost", lost),
             ("durability", self.durability.as_str().to_owned()),
@@ -209,6 +214,7 @@ mod tests {
             config,
             namespace: "n".into(),
             generation: 2,
+            first_attempt: 77,
             look_first: true,
             lost: BTreeSet::from([(1, 2), (3, 4)]),
             durability: Durability::WriteBehind,

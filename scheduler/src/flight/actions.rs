@@ -23,6 +23,10 @@ pub(super) const ALL: &[(&str, &str)] = &[
         "RenewFlightEndpoint",
         "Extends the lease of a result; gives an endpoint with a new ticket and the executors that serve it now.",
     ),
+    (
+        "comet.prepare",
+        "What a driver sends with its next query, so that a scheduler that has not heard of the query plans it the same way: opaque text.",
+    ),
     ("comet.health", "State of the scheduler as JSON."),
     (
         "comet.demand",
@@ -36,6 +40,7 @@ impl FrontEnd {
         match action.r#type.as_str() {
             "CancelFlightInfo" => self.cancel(&action.body),
             "RenewFlightEndpoint" => self.renew(&action.body).await,
+            "comet.prepare" => Ok(self.queries.prepare().await.to_string().into()),
             "comet.health" => Ok(self.health().await),
             "comet.demand" => Ok(self.demand.to_json().to_string().into()),
             "comet.queries" => Ok(self.list().await),

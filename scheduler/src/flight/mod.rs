@@ -19,12 +19,14 @@ use crate::{
     error::Failure,
     options::Options,
     pool::Pool,
-    query::{Queries, Query, Resume, State},
+    query::{Queries, Query, Resume, State, Told},
 };
 
 /// First element of the path by which an accepted query is named.
 pub const QUERY_PATH: &str = "query";
-/// Header of a repeated submission: `QueryProgress.resume` as the driver heard it last.
+/// Header of a first submission: what `comet.prepare` has answered.
+pub const PLAN_HEADER: &str = "cne-plan";
+/// Header of a repeated submission: `QueryProgress.resume` as the driver heard it last, or else what `comet.prepare` has answered.
 pub const RESUME_HEADER: &str = "cne-resume";
 
 /// The drivers' service.
@@ -51,11 +53,18 @@ impl FrontEnd {
 
     // A command submits (or joins), a path names a query that was accepted before.
     async fn query(&self, request: Request<FlightDescriptor>) -> Result<Arc<Query>, Failure> {
-        let resume = request.metadata().get(RESUME_HEADER);
-        let resume = resume.and_then(|text| Resume::parse(text.to_str().ok()?));
+        let told = |header| {
+            let text = request.metadata().get(header)?.to_str().ok()?;
+            Resume::parse(text)
+        };
+        let told = match (told(RESUME_HEADER), told(PLAN_HEADER)) {
+            (Some(resume), _) => Told::Again(resume),
+            (None, Some(plan)) => Told::First(plan),
+            (None, None) => Told::Nothing,
+        };
         let descriptor = request.into_inner();
         match DescriptorType::try_from(descriptor.r#type) {
-            Ok(DescriptorType::Cmd) => self.queries.submit(descriptor.cmd, resume).await,
+            Ok(DescriptorType::Cmd) => self.queries.submit(descriptor.cmd, told).await,
             Ok(DescriptorType::Path) => self.named(&descriptor),
             _ => Err(Failure::new(
                 codes::MALFORMED,

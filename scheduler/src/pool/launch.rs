@@ -17,7 +17,7 @@ use ballista_scheduler::state::{
     task_manager::{JobInfoCache, TaskLauncher},
 };
 use cne_proto::v1::{LaunchedPlan, TaskLaunch};
-use cne_task::{blocks::wrap_plan, changed_settings, location::ATTEMPTS};
+use cne_task::{QueryOptions, blocks::wrap_plan, changed_settings, location::ATTEMPTS};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 
 use super::blocks::{Sending, SentBlocks};
@@ -30,8 +30,6 @@ type BallistaState = SchedulerState<LogicalPlanNode, PhysicalPlanNode>;
 /// makes Ballista remove the executor at once, so a dead one is noticed before its heartbeat runs out.
 pub(super) struct Launcher {
     gateway_endpoint: String,
-    // Attempts are numbered from here on, so that they differ from those of the scheduler before this one.
-    first_attempt: u32,
     sent: Arc<SentBlocks>,
     counters: Counters,
     worn: Arc<WornTasks>,
@@ -48,7 +46,6 @@ impl Launcher {
     ) -> Self {
         Self {
             gateway_endpoint,
-            first_attempt: rand::random(),
             sent,
             counters,
             worn,
@@ -106,6 +103,7 @@ impl Launcher {
         sending: &mut Sending<'_>,
     ) -> Filled {
         let graph = job.execution_graph.read().await;
+        let first_attempt = QueryOptions::of(&graph.session_config()).first_attempt;
         let Some(ExecutionStage::Running(stage)) = graph.stages().get(&(tasks.stage_id as usize)) else {
             return Filled::Unknown;
         };
@@ -125,7 +123,7 @@ impl Launcher {
             launches.push(TaskLaunch {
                 task_id: task.task_id,
                 // Ballista numbers the launches of a stage's tasks without a gap, and does not use a number again.
-                attempt: self.first_attempt.wrapping_add(task.task_id) % ATTEMPTS,
+                attempt: first_attempt.wrapping_add(task.task_id) % ATTEMPTS,
                 look_first: before > 0,
             });
         }

@@ -24,7 +24,7 @@ use crate::{
     pool::{JobProgress, Pool},
 };
 
-pub use outputs::Resume;
+pub use outputs::{Resume, Told};
 pub use registry::Queries;
 
 /// Where the rows of a successful query are.

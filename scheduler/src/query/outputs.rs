@@ -6,7 +6,8 @@ use sha2::{Digest, Sha256};
 
 use crate::graph::Sizing;
 
-/// What a scheduler has to be told to plan a query as the one before it did: the driver keeps it as opaque text (`QueryProgress.resume`).
+/// What a scheduler has to be told to plan a query as the one before it did: the driver keeps it as opaque text (`QueryProgress.resume`, and
+/// the answer to `comet.prepare`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resume {
     /// Slots that the pool had when the query was planned.
@@ -30,6 +31,17 @@ impl fmt::Display for Resume {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "1:{}:{}", self.slots, self.generation)
     }
+}
+
+/// What a driver tells with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// Nothing: the query is planned for the slots that are there.
+    Nothing,
+    /// How to plan it. Nobody has run it before.
+    First(Resume),
+    /// How to plan it. Another scheduler may have run it before.
+    Again(Resume),
 }
 
 /// Where the outputs of a query are: one place for everything that is computed from the same request in the same way. `request` is the SHA-256

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::watch as channel;
 use tokio_util::sync::CancellationToken;
 
-use super::{Query, Resume, State, run};
+use super::{Query, Resume, State, Told, run};
 use crate::{
     check::{self, Accepts},
     error::Failure,
@@ -34,6 +34,20 @@ pub(super) struct Shared {
     by_id: Mutex<HashMap<String, Arc<Query>>>,
 }
 
+impl Shared {
+    pub(super) async fn prepare(&self) -> Resume {
+        let slots = match self.pool.slots().await {
+            // The first one that comes.
+            0 => self.options.scale.slots,
+            slots => slots,
+        };
+        Resume {
+            slots: slots.max(1),
+            generation: 0,
+        }
+    }
+}
+
 impl Queries {
     /// No query yet. `shutdown` ends all of them.
     pub fn new(options: Options, pool: Pool, shutdown: CancellationToken) -> Self {
@@ -51,11 +65,16 @@ impl Queries {
         queries
     }
 
-    /// The query of a request: a new one, or the one that has its id already. With `resume`, another scheduler has run it before.
+    /// How a query would be planned that was submitted now.
+    pub async fn prepare(&self) -> Resume {
+        self.shared.prepare().await
+    }
+
+    /// The query of a request: a new one, or the one that has its id already.
     ///
     /// # Errors
     /// When the request is refused before it is planned, its id belongs to another request, or there are too many queries.
-    pub async fn submit(&self, bytes: Bytes, resume: Option<Resume>) -> Result<Arc<Query>, Failure> {
+    pub async fn submit(&self, bytes: Bytes, told: Told) -> Result<Arc<Query>, Failure> {
         let options = &self.shared.options;
         if self.shared.shutdown.is_cancelled() {
             return Err(Failure::new(codes::SHUTTING_DOWN, codes::SHUTTING_DOWN.summary));
@@ -110,7 +129,7 @@ impl Queries {
         };
         let shared = Arc::clone(&self.shared);
         let running = Arc::clone(&query);
-        tokio::spawn(async move { run::run(&shared, &running, request, resume).await });
+        tokio::spawn(async move { run::run(&shared, &running, request, told).await });
         Ok(query)
     }
 

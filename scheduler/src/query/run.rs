@@ -7,13 +7,13 @@ use ballista_core::{
     serde::protobuf::{JobStatus, PartitionLocation, job_status::Status},
 };
 use cne_proto::{decode::with_stack_for, v1::QueryRequest};
-use cne_task::{OutputLocation, QueryOptions, codes, session_config};
+use cne_task::{Durability, OutputLocation, QueryOptions, codes, session_config};
 use datafusion::{execution::SessionStateBuilder, prelude::SessionContext};
 use tokio::sync::mpsc;
 
 use super::{
     Outcome, Query, State,
-    outputs::{self, Resume},
+    outputs::{self, Told},
     registry::Shared,
     watch::Watch,
 };
@@ -26,24 +26,23 @@ use crate::{
 // Ballista drops a status that does not fit; the last one counts.
 const STATUS_BUFFER: usize = 256;
 
+/// Attempts of the jobs of one query have different numbers, as long as no stage of one has more of them than this.
+const ATTEMPTS_PER_JOB: u32 = 1 << 20;
+
 /// How often a query starts again because stored outputs were lost.
 const MAX_RESTARTS: u32 = 3;
 
 /// Runs a query to its end. A failure keeps its job's tasks from running on.
-pub(super) async fn run(
-    shared: &Arc<Shared>,
-    query: &Arc<Query>,
-    request: QueryRequest,
-    resume: Option<Resume>,
-) {
+pub(super) async fn run(shared: &Arc<Shared>, query: &Arc<Query>, request: QueryRequest, told: Told) {
+    let again = matches!(told, Told::Again(_));
     tracing::info!(
-        query = %query.id, stages = request.stages.len(), description = %query.description, resumed = resume.is_some(), "query accepted"
+        query = %query.id, stages = request.stages.len(), description = %query.description, again, "query accepted"
     );
     let counters = shared.pool.counters();
-    if resume.is_some() {
+    if again {
         counters.query_resumed();
     }
-    let result = execute(shared, query, request, resume).await;
+    let result = execute(shared, query, request, told).await;
     let took = query.started.elapsed();
     match result {
         Ok(outcome) => {
@@ -82,7 +81,7 @@ async fn execute(
     shared: &Arc<Shared>,
     query: &Arc<Query>,
     request: QueryRequest,
-    resume: Option<Resume>,
+    told: Told,
 ) -> Result<Outcome, Failure> {
     let options = &shared.options;
     let asked = Duration::from_millis(request.deadline_ms);
@@ -93,29 +92,25 @@ async fn execute(
     };
     let mut watch = Watch::new(shared, query, limit);
 
-    let slots = match resume {
-        Some(resume) => resume.slots,
-        None => match shared.pool.slots().await {
-            // The first one that comes.
-            0 => options.scale.slots,
-            slots => slots,
-        },
+    let resume = match told {
+        Told::First(resume) | Told::Again(resume) => resume,
+        Told::Nothing => shared.prepare().await,
     };
     let sizing = Sizing {
-        slots: slots.max(1),
+        slots: resume.slots.max(1),
         target_bytes: options.target_partition_bytes,
         smallest_bytes: options.smallest_partition_bytes,
     };
-    let generation = resume.map_or(0, |resume| resume.generation);
     let namespace = outputs::namespace(&query.id, &query.digest, &sizing);
-    query.stores_in(namespace.clone(), Resume { slots, generation });
+    query.stores_in(namespace.clone(), resume);
     let query_options = QueryOptions {
         query_id: request.query_id.clone(),
         traceparent: request.traceparent.clone(),
         config: request.config.clone().into_iter().collect(),
         namespace,
-        generation,
-        look_first: resume.is_some(),
+        generation: resume.generation,
+        first_attempt: rand::random(),
+        look_first: matches!(told, Told::Again(_)),
         lost: BTreeSet::new(),
         durability: options.durability,
     };
@@ -176,13 +171,18 @@ impl Run<'_> {
         }
     }
 
-    /// The next job is another generation: it takes what is committed, except what was made from a lost output.
+    /// The next job takes what is committed, except what was made from a lost output. That needs another generation, unless the lost one had not
+    /// got into the store yet: whether it does after all, or its next attempt, is settled there.
     fn start_again(&mut self, failure: &Failure) {
-        self.options.generation += 1;
+        let behind = self.options.durability == Durability::WriteBehind;
+        self.options.first_attempt = self.options.first_attempt.wrapping_add(ATTEMPTS_PER_JOB);
         self.options.look_first = true;
-        if let Some(lost) = &failure.lost {
-            self.options.lost.insert((lost.stage, lost.map_partition));
+        match &failure.lost {
+            Some(lost) if behind && !lost.published => return,
+            Some(lost) => _ = self.options.lost.insert((lost.stage, lost.map_partition)),
+            None => {}
         }
+        self.options.generation += 1;
         self.query.starts_again(self.options.generation);
     }
 

@@ -1,5 +1,6 @@
 package org.apache.comet.nativeexecutors.pool
 
+import java.nio.charset.StandardCharsets.UTF_8
 import java.time.{Duration, Instant}
 import java.util.Collections
 import java.util.concurrent.TimeUnit
@@ -19,15 +20,18 @@ import org.apache.spark.sql.comet.nativeexecutors.SparkInternals
 /**
  * Submits one request and waits for its end, inside a Spark task: when the task is killed, the query is cancelled on the
  * pool. A scheduler that has forgotten the query, because it was started again, gets the same request with what the one
- * before it said: it finds what the query has committed.
+ * before it said: it finds what the query has committed. What a query needs for that is asked for before it is submitted,
+ * since the answer to its submission may be lost together with the scheduler.
  */
 final class Submission(pool: PoolAddress, queryId: String, request: Array[Byte]) extends Logging {
   private val callSeconds = 30L
   private val pauseMillis = 200L
   private val submission = FlightDescriptor.command(request)
 
-  // The last QueryProgress.resume; nothing before the query was accepted.
+  // The last QueryProgress.resume; before the query was accepted, the answer to comet.prepare.
   private var resume: Option[String] = None
+  private var submitted = false
+  private var accepted = false
 
   /** The end of the query; does not throw for what the pool reports. */
   def run(context: TaskContext): Outcome = {
@@ -41,6 +45,7 @@ final class Submission(pool: PoolAddress, queryId: String, request: Array[Byte])
     SparkInternals.killIfInterrupted(context)
     poll(descriptor) match {
       case Right(info) if info.getFlightDescriptor.isPresent =>
+        accepted = true
         resume = Some(progress(info.getFlightInfo).getResume)
         wait(context, info.getFlightDescriptor.get(), None)
       case Right(info)                              => succeeded(info.getFlightInfo)
@@ -49,7 +54,7 @@ final class Submission(pool: PoolAddress, queryId: String, request: Array[Byte])
         Failed(failure)
       case Left(failure) if schedulerAway(failure) =>
         val since = silentSince.getOrElse(System.nanoTime())
-        val patience = if (resume.isDefined) pool.recoveryMillis else pool.timeoutMillis
+        val patience = if (accepted) pool.recoveryMillis else pool.timeoutMillis
         if (TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since) >= patience) Failed(failure)
         else {
           Thread.sleep(pauseMillis)
@@ -64,20 +69,30 @@ final class Submission(pool: PoolAddress, queryId: String, request: Array[Byte])
     case Codes.Unreachable  => failure.retryable
     case Codes.ShuttingDown => true
     // It was accepted, by a scheduler before this one.
-    case Codes.UnknownQuery => resume.isDefined
+    case Codes.UnknownQuery => accepted
     case _                  => false
   }
 
   private def poll(descriptor: FlightDescriptor): Either[Failure, PollInfo] =
     try {
+      val client = Clients.get(pool.url)
       val timeout = CallOptions.timeout(callSeconds, TimeUnit.SECONDS)
-      val told = resume.filter(_ => descriptor eq submission).map { text =>
-        val headers = new FlightCallHeaders()
-        headers.insert("cne-resume", text)
-        new HeaderCallOption(headers)
-      }
-      Right(Clients.get(pool.url).pollInfo(descriptor, timeout +: told.toSeq: _*))
+      if (descriptor eq submission) Right(client.pollInfo(descriptor, timeout, told(client, timeout)))
+      else Right(client.pollInfo(descriptor, timeout))
     } catch { case e: FlightRuntimeException => Left(Failures.of(e, pool.url)) }
+
+  // A query that was submitted before may have been run, whether or not there was an answer.
+  private def told(client: FlightClient, timeout: CallOption): CallOption = {
+    val text = resume.getOrElse {
+      val answers = client.doAction(new Action("comet.prepare"), timeout)
+      new String(answers.next().getBody, UTF_8)
+    }
+    resume = Some(text)
+    val headers = new FlightCallHeaders()
+    headers.insert(if (submitted) "cne-resume" else "cne-plan", text)
+    submitted = true
+    new HeaderCallOption(headers)
+  }
 
   private def progress(info: FlightInfo): QueryProgress =
     QueryProgress.parseFrom(Option(info.getAppMetadata).getOrElse(Array.emptyByteArray))

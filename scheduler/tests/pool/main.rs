@@ -1,9 +1,11 @@
 //! Whole queries through the Flight front end, Ballista and executors that only pretend: what runs how often, what is lost, what ends a query.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../common/mod.rs"]
 mod common;
-#[path = "common/fake.rs"]
+#[path = "../common/fake.rs"]
 mod fake;
+mod restart;
 
 use std::{
     sync::Arc,
@@ -17,7 +19,7 @@ use arrow_flight::{
 use ballista_core::error::BallistaError;
 use ballista_core::serde::protobuf::{ExecutionError, FailedTask, IoError, failed_task::FailedReason};
 use cne_proto::spark_expression::SortDirection::{Ascending, Descending};
-use cne_proto::v1::{ErrorDetail, OutputName, QueryProgress, QueryState, ShuffleOrigin, TaskFailure};
+use cne_proto::v1::{ErrorDetail, QueryProgress, QueryState, ShuffleOrigin, TaskFailure};
 use cne_scheduler::{Handle, Options, error::ERROR_TRAILER, start};
 use cne_task::{failure, ticket::TicketKeys};
 use common::*;
@@ -25,7 +27,7 @@ use fake::{Behaviour, Fake, starts};
 use futures::StreamExt;
 use prost::Message;
 use tokio_util::sync::CancellationToken;
-use tonic::{Status, transport::Channel};
+use tonic::{Request, Status, transport::Channel};
 
 const NUM: ShuffleOrigin = ShuffleOrigin::RepartitionByNum;
 const ENSURE: ShuffleOrigin = ShuffleOrigin::EnsureRequirements;
@@ -61,17 +63,27 @@ impl Cluster {
     }
 
     async fn submit(&self, request: &cne_proto::v1::QueryRequest) -> Result<PollInfo, Status> {
-        let descriptor = FlightDescriptor::new_cmd(bytes(request));
-        Ok(self
-            .client
-            .clone()
-            .poll_flight_info(descriptor)
-            .await?
-            .into_inner())
+        self.submit_with(request, None).await
+    }
+
+    /// With a header.
+    async fn submit_with(
+        &self,
+        request: &cne_proto::v1::QueryRequest,
+        header: Option<(&'static str, &str)>,
+    ) -> Result<PollInfo, Status> {
+        let mut call = Request::new(FlightDescriptor::new_cmd(bytes(request)));
+        if let Some((name, value)) = header {
+            call.metadata_mut().insert(name, value.parse().unwrap());
+        }
+        Ok(self.client.clone().poll_flight_info(call).await?.into_inner())
     }
 
     async fn run(&self, request: &cne_proto::v1::QueryRequest) -> Result<FlightInfo, Status> {
-        let mut answer = self.submit(request).await?;
+        self.finish(self.submit(request).await?).await
+    }
+
+    async fn finish(&self, mut answer: PollInfo) -> Result<FlightInfo, Status> {
         while let Some(descriptor) = answer.flight_descriptor.take() {
             answer = self
                 .client
@@ -481,95 +493,6 @@ async fn a_draining_executor_finishes_its_tasks_and_serves_no_further_result() {
         (leaving.finished.lock().len(), successor.started.lock().len()),
         (1, 0)
     );
-}
-
-/// Loses an output of stage 1 for as often as told; the tasks of stage 2 notice.
-fn loses(times: usize) -> Behaviour {
-    let left = Arc::new(std::sync::atomic::AtomicUsize::new(times));
-    Arc::new(move |stage, partition| {
-        use std::sync::atomic::Ordering::SeqCst;
-        let lost = stage == 2
-            && partition == 1
-            && left
-                .fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1))
-                .is_ok();
-        if !lost {
-            return Ok(Duration::from_millis(5));
-        }
-        let failure = TaskFailure {
-            code: "CNE-2008".into(),
-            message: "output of job j, stage 1, map partition 0 is not in the store".into(),
-            retryable: true,
-            lost: Some(OutputName {
-                stage: 1,
-                map_partition: 0,
-            }),
-            ..Default::default()
-        };
-        Err(FailedTask {
-            error: format!("Task failed: {:?}", failure::encode(&failure)),
-            retryable: false,
-            count_to_failures: false,
-            failed_reason: Some(FailedReason::ExecutionError(ExecutionError {})),
-        })
-    })
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_output_starts_the_query_again_unseen() {
-    let cluster = cluster(options()).await;
-    let query = || request(vec![rows(3), block(&project(scan()), vec![hash(0, 2, NUM)])]);
-    let executor = cluster.executor(2, loses(3)).await;
-    let info = cluster.run(&query()).await.unwrap();
-    assert_eq!(
-        (info.endpoint.len(), progress(&info).state()),
-        (2, QueryState::Succeeded)
-    );
-    // Every task is launched each time; what is committed is found by the executors. The output that was missed is not looked for.
-    let maps = executor.started.lock().iter().filter(|task| task.0 == 1).count();
-    assert_eq!(maps, 4 * 3);
-    let launched = executor.queries.lock().clone();
-    let namespace = launched[0].namespace.clone();
-    assert!(launched.iter().all(|query| query.namespace == namespace));
-    for generation in 0..4 {
-        let of: Vec<_> = launched
-            .iter()
-            .filter(|query| query.generation == generation)
-            .collect();
-        let lost: Vec<_> = (generation > 0).then_some((1, 0)).into_iter().collect();
-        assert!(!of.is_empty());
-        assert!(
-            of.iter()
-                .all(|query| query.look_first == (generation > 0) && query.lost.iter().eq(&lost))
-        );
-    }
-    // The rows are those of the last job, and nothing is removed.
-    let ticket = &info.endpoint[0].ticket.as_ref().unwrap().ticket;
-    let last = options().ticket_keys.verify(ticket, "default", 1).unwrap();
-    assert_eq!(last.namespace, namespace);
-    assert!(!executor.removes(&namespace));
-    // Its slots are free again.
-    *executor.running.lock() = (0, 0);
-    let many = request(vec![rows(6), block(&scan(), vec![forward(0)])]);
-    assert_eq!(cluster.run(&many).await.unwrap().endpoint.len(), 6);
-    assert_eq!(executor.running.lock().1, 2);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn outputs_that_are_lost_every_time_fail_the_query() {
-    let cluster = cluster(options()).await;
-    let executor = cluster.executor(2, loses(usize::MAX)).await;
-    let query = request(vec![rows(3), block(&project(scan()), vec![hash(0, 2, NUM)])]);
-    let lost = detail(&cluster.run(&query).await.unwrap_err());
-    assert_eq!(
-        (lost.code.as_str(), lost.retryable, lost.query_id),
-        ("CNE-2008", true, query.query_id)
-    );
-    let maps = executor.started.lock().iter().filter(|task| task.0 == 1).count();
-    assert_eq!(maps, 4 * 3);
-    let counters = cluster.handle.pool.counters();
-    assert_eq!(counters.queries_failed(cne_task::codes::OUTPUT_LOST), 1);
-    assert_eq!(counters.relaunches(), 0, "each job is a new one");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
