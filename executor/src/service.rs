@@ -25,7 +25,7 @@ use ballista_executor::runtime_cache::SessionRuntimeCache;
 use cne_proto::v1::{LaunchedPlan, TaskLaunch};
 use cne_storage::ShuffleStore;
 use cne_task::blocks::unwrap_plan;
-use cne_task::location::namespace_to_remove;
+use cne_task::location::Removal;
 use cne_task::{CometCodec, LaunchedTask, session_config};
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
@@ -400,18 +400,23 @@ impl ExecutorGrpc for TaskService {
             remove_stage_ids,
         } = request.into_inner();
         // The outputs of its tasks outlive a job of Ballista: the next job of the same query may use them.
-        let Some((namespace, lister)) = namespace_to_remove(&job_id) else {
-            if remove_stage_ids.is_empty() {
-                self.0.jobs.remove(&job_id);
-            }
-            return Ok(Response::new(RemoveJobDataResult {}));
-        };
         let failed = |error: cne_storage::StoreError| Status::internal(error.to_string());
-        let mut deleted = self.0.store.delete_own(namespace).await.map_err(failed)?;
-        if lister == Some(&*self.0.membership.id()) {
-            deleted += self.0.store.delete_namespace(namespace).await.map_err(failed)?;
+        let store = &self.0.store;
+        match Removal::parse(&job_id) {
+            None if remove_stage_ids.is_empty() => self.0.jobs.remove(&job_id),
+            None => {}
+            Some(Removal::Outputs { namespace, lister }) => {
+                let mut deleted = store.delete_own(namespace).await.map_err(failed)?;
+                if lister == Some(&*self.0.membership.id()) {
+                    deleted += store.delete_namespace(namespace).await.map_err(failed)?;
+                }
+                tracing::debug!(namespace, deleted, "stored outputs removed");
+            }
+            Some(Removal::Stages { namespace, stages }) => {
+                let deleted = store.retire_stages(namespace, &stages).await.map_err(failed)?;
+                tracing::debug!(namespace, ?stages, deleted, "rows that were read removed");
+            }
         }
-        tracing::debug!(namespace, deleted, "stored outputs removed");
         Ok(Response::new(RemoveJobDataResult {}))
     }
 }

@@ -16,6 +16,7 @@ mod behind;
 mod cache;
 mod checksum;
 mod counts;
+mod delete;
 mod encode;
 mod error;
 mod gather;

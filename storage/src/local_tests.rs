@@ -107,6 +107,26 @@ async fn neighbouring_buckets_are_fetched_together_and_once() {
 }
 
 #[tokio::test]
+async fn retired_stages_leave_their_records() {
+    let shared: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let here = Executor::new(Arc::clone(&shared), 1 << 30, 1 << 20);
+    let (one, two) = (
+        output(&here.store, 0, 200, 3).await,
+        output(&here.store, 1, 200, 3).await,
+    );
+    assert_eq!(here.store.retire_stages("job", &[2, 11]).await.unwrap(), 0);
+    assert_eq!(here.store.retire_stages("job", &[7, 1]).await.unwrap(), 2);
+    assert_eq!(here.local.usage(), LocalUsage::default());
+    let elsewhere = ShuffleStore::new(Arc::clone(&shared), Path::default());
+    for id in [one, two] {
+        let found = elsewhere.find(&id, 0).await.unwrap().unwrap();
+        assert!(!elsewhere.has_data(&found.record).await.unwrap());
+    }
+    // The records go with the query.
+    assert_eq!(here.store.delete_own("job").await.unwrap(), 2);
+}
+
+#[tokio::test]
 async fn what_is_written_here_is_read_without_a_request() {
     let here = Executor::new(Arc::new(InMemory::new()), 1 << 30, 1 << 20);
     // With several buckets, with one that is streamed through, with none.

@@ -1,6 +1,5 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
@@ -8,7 +7,6 @@ use cne_proto::v1::CommitRecord;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
@@ -18,7 +16,7 @@ use tokio::runtime::Handle;
 
 use crate::cache::RecordCache;
 use crate::encode::schema_from_message;
-use crate::key::{FAN_OUT, check_namespace, locate};
+use crate::key::locate;
 use crate::local::{LocalParts, LocalUsage};
 use crate::peers::{Peers, Sharing};
 use crate::retry::refused;
@@ -33,8 +31,6 @@ const CACHED_RECORDS: usize = 16_384;
 const OPENED_AHEAD: usize = 4;
 /// Times that a store may refuse a create although there is no record.
 const REFUSED_CREATES: u32 = 5;
-/// Deletions and listings at the same time.
-const CONCURRENT_DELETES: usize = 8;
 
 /// The committed outputs of tasks below one prefix of an object store. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -42,14 +38,14 @@ pub struct ShuffleStore {
     store: Arc<dyn ObjectStore>,
     prefix: Path,
     retry: RetryPolicy,
-    cache: Arc<RecordCache<(MapOutputId, u32)>>,
+    pub(crate) cache: Arc<RecordCache<(MapOutputId, u32)>>,
     local: Option<Arc<LocalParts>>,
     window: u64,
     copies: bool,
     flights: Arc<Flights>,
     sharing: Option<Arc<Sharing>>,
     /// By namespace: keys that this process has put, or may have.
-    put: Arc<Mutex<HashMap<String, HashSet<String>>>>,
+    pub(crate) put: Arc<Mutex<HashMap<String, HashSet<String>>>>,
 }
 
 /// A commit record as it lies in the store.
@@ -421,111 +417,10 @@ impl ShuffleStore {
         Box::pin(RecordBatchStreamAdapter::new(schema, rows))
     }
 
-    /// Removes all outputs of a query and says how many objects that were. What is already gone is no error.
-    pub async fn delete_namespace(&self, namespace: &str) -> Result<u64, StoreError> {
-        check_namespace(namespace)?;
-        self.forget(|id| id.namespace == namespace);
-        self.put.lock().remove(namespace);
-        self.forget_local(|fan_out| format!("{fan_out:x}/{namespace}/"));
-        self.delete_below(|fan_out| format!("{fan_out:x}/{namespace}"))
-            .await
-    }
-
     /// Notes a key that is put for a query, so that it is removed with it.
     pub(crate) fn note_put(&self, namespace: &str, key: String) {
         let mut put = self.put.lock();
         put.entry(namespace.to_string()).or_default().insert(key);
-    }
-
-    /// Removes what this process has written of a query, by name: without a listing. Says how many objects that were.
-    pub async fn delete_own(&self, namespace: &str) -> Result<u64, StoreError> {
-        check_namespace(namespace)?;
-        self.forget(|id| id.namespace == namespace);
-        self.forget_local(|fan_out| format!("{fan_out:x}/{namespace}/"));
-        let put = self.put.lock().remove(namespace).unwrap_or_default();
-        let keys: Vec<Path> = put.iter().map(|key| self.locate(key)).collect();
-        let path = self.locate(namespace);
-        let delete = || {
-            let keys = keys.clone().into_iter().map(Ok);
-            self.delete_all(futures::stream::iter(keys).boxed())
-        };
-        let deleted = self.retry.run("delete", &path, delete).await?;
-        deleted.map_err(|source| refused("delete", &path, source))
-    }
-
-    /// Removes the outputs of one stage of a query.
-    pub async fn delete_stage(&self, namespace: &str, stage_id: u32) -> Result<u64, StoreError> {
-        check_namespace(namespace)?;
-        self.forget(|id| id.namespace == namespace && id.stage_id == stage_id);
-        self.forget_local(|fan_out| format!("{fan_out:x}/{namespace}/{stage_id}/"));
-        self.delete_below(|fan_out| format!("{fan_out:x}/{namespace}/{stage_id}"))
-            .await
-    }
-
-    /// Forgets what is kept of queries of which nothing was written here for `age`: their removal was never asked for.
-    pub fn forget_older(&self, age: Duration) {
-        let old = self.sharing.as_ref().map(|sharing| sharing.kept.older_than(age));
-        for namespace in old.into_iter().flatten() {
-            tracing::info!(namespace, "outputs of a forgotten query are removed");
-            self.forget(|id| id.namespace == namespace);
-            self.forget_local(|fan_out| format!("{fan_out:x}/{namespace}/"));
-        }
-    }
-
-    fn forget(&self, gone: impl Fn(&MapOutputId) -> bool) {
-        self.cache.forget(|(id, _)| gone(id));
-        if let Some(sharing) = &self.sharing {
-            sharing.forget(|output| gone(&output.id));
-        }
-    }
-
-    fn forget_local(&self, directory: impl Fn(u32) -> String) {
-        if let Some(local) = &self.local {
-            let directories: Vec<String> = (0..FAN_OUT).map(directory).collect();
-            local.forget(|key| directories.iter().any(|directory| key.starts_with(directory)));
-        }
-    }
-
-    async fn delete_below(&self, directory: impl Fn(u32) -> String) -> Result<u64, StoreError> {
-        let directories: Vec<Path> = (0..FAN_OUT)
-            .map(|fan_out| self.locate(&directory(fan_out)))
-            .collect();
-        futures::stream::iter(directories)
-            .map(|directory| async move {
-                let answer = self
-                    .retry
-                    .run("delete", &directory, || self.delete_directory(&directory))
-                    .await?;
-                answer.map_err(|source| refused("delete", &directory, source))
-            })
-            .buffer_unordered(CONCURRENT_DELETES)
-            .try_fold(0, |sum, deleted| async move { Ok(sum + deleted) })
-            .await
-    }
-
-    async fn delete_directory(&self, directory: &Path) -> object_store::Result<u64> {
-        let found = self
-            .store
-            .list(Some(directory))
-            .map_ok(|meta| meta.location)
-            .boxed();
-        self.delete_all(found).await
-    }
-
-    /// What is already gone is no error, and does not count.
-    pub(crate) async fn delete_all(
-        &self,
-        found: BoxStream<'static, object_store::Result<Path>>,
-    ) -> object_store::Result<u64> {
-        self.store
-            .delete_stream(found)
-            .map(|answer| match answer {
-                Ok(_) => Ok(1),
-                Err(Error::NotFound { .. }) => Ok(0),
-                Err(error) => Err(error),
-            })
-            .try_fold(0, |sum, one| async move { Ok(sum + one) })
-            .await
     }
 }
 

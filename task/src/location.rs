@@ -1,27 +1,65 @@
 //! Which attempt's output a location of Ballista's means: the one number that Ballista hands from a task's status to its readers as `file_id`.
 
+use std::fmt;
+
 /// In the place of a job, in Ballista's call to remove the data of one.
 const OUTPUTS_OF: &str = "outputs-of:";
+const STAGES_OF: &str = "stages-of:";
 
-/// The "job" by which executors are asked to remove what is stored in `namespace`: each what it has written, and `lister` (an executor's id),
-/// which looks for it, what executors have left that are gone.
-#[must_use]
-pub fn removal_of(namespace: &str, lister: Option<&str>) -> String {
-    match lister {
-        Some(lister) => format!("{OUTPUTS_OF}{namespace}:{lister}"),
-        None => format!("{OUTPUTS_OF}{namespace}"),
+/// What executors are asked to remove. Travels in the place of a job's id. A namespace has no colon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Removal<'a> {
+    /// Everything that is stored in `namespace`: each executor what it has written, and `lister` (an executor's id), which looks for it, what
+    /// executors have left that are gone.
+    Outputs {
+        /// Of the query.
+        namespace: &'a str,
+        /// Who looks.
+        lister: Option<&'a str>,
+    },
+    /// The rows of stages that nobody reads any more: each executor those that it has written.
+    Stages {
+        /// Of the query.
+        namespace: &'a str,
+        /// Their numbers.
+        stages: Vec<u32>,
+    },
+}
+
+impl<'a> Removal<'a> {
+    /// What the id of a "job" asks for. `None` for a job of Ballista.
+    #[must_use]
+    pub fn parse(job: &'a str) -> Option<Self> {
+        if let Some(stages) = job.strip_prefix(STAGES_OF) {
+            let (namespace, stages) = stages.split_once(':')?;
+            let stages = stages.split(',').map(str::parse).collect::<Result<_, _>>();
+            return Some(Self::Stages {
+                namespace,
+                stages: stages.ok()?,
+            });
+        }
+        let outputs = job.strip_prefix(OUTPUTS_OF)?;
+        let (namespace, lister) = match outputs.split_once(':') {
+            Some((namespace, lister)) => (namespace, Some(lister)),
+            None => (outputs, None),
+        };
+        Some(Self::Outputs { namespace, lister })
     }
 }
 
-/// The inverse of [`removal_of`]: namespace and lister. `None` for a job of Ballista.
-#[must_use]
-pub fn namespace_to_remove(job: &str) -> Option<(&str, Option<&str>)> {
-    let removal = job.strip_prefix(OUTPUTS_OF)?;
-    // A namespace has no colon.
-    Some(match removal.split_once(':') {
-        Some((namespace, lister)) => (namespace, Some(lister)),
-        None => (removal, None),
-    })
+impl fmt::Display for Removal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Outputs { namespace, lister } => {
+                write!(f, "{OUTPUTS_OF}{namespace}")?;
+                lister.map_or(Ok(()), |lister| write!(f, ":{lister}"))
+            }
+            Self::Stages { namespace, stages } => {
+                let stages: Vec<_> = stages.iter().map(u32::to_string).collect();
+                write!(f, "{STAGES_OF}{namespace}:{}", stages.join(","))
+            }
+        }
+    }
 }
 
 /// Attempts are numbered modulo this.
@@ -65,12 +103,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_removal_names_who_lists() {
-        for lister in [None, Some("0b54f0cc-2f67")] {
-            let removal = removal_of("query-1_a", lister);
-            assert_eq!(namespace_to_remove(&removal), Some(("query-1_a", lister)));
+    fn removals_survive_the_way_ballista_sends_them() {
+        let namespace = "query-1_a";
+        for sent in [
+            Removal::Outputs {
+                namespace,
+                lister: None,
+            },
+            Removal::Outputs {
+                namespace,
+                lister: Some("0b54f0cc-2f67"),
+            },
+            Removal::Stages {
+                namespace,
+                stages: vec![1, 12],
+            },
+        ] {
+            assert_eq!(Removal::parse(&sent.to_string()), Some(sent));
         }
-        assert_eq!(namespace_to_remove("query-1_a"), None);
+        for job in ["query-1_a", "stages-of:query-1_a", "stages-of:query-1_a:1,x"] {
+            assert_eq!(Removal::parse(job), None);
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use ballista_scheduler::{
     scheduler_server::SchedulerServer,
     state::{execution_stage::ExecutionStage, task_manager::TaskLauncher},
 };
-use cne_task::{CometCodec, GRPC_MESSAGE_BYTES, location::removal_of, session_config};
+use cne_task::{CometCodec, GRPC_MESSAGE_BYTES, location::Removal, session_config};
 use datafusion::{physical_plan::ExecutionPlan, prelude::SessionContext};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 
@@ -202,7 +202,31 @@ impl Pool {
     /// Asks every live executor to remove what it has stored in `namespace`, and one of them to look for what others have left there.
     pub fn remove_outputs(&self, namespace: &str) {
         let lister = self.cluster.some_executor();
-        self.remove_data(&JobId::new(removal_of(namespace, lister.as_deref())));
+        let lister = lister.as_deref();
+        self.remove_data(&JobId::new(Removal::Outputs { namespace, lister }.to_string()));
+    }
+
+    /// Asks every live executor to remove the rows that it has stored for `stages` of a query. Their commit records stay.
+    pub fn retire_stages(&self, namespace: &str, stages: Vec<u32>) {
+        self.remove_data(&JobId::new(Removal::Stages { namespace, stages }.to_string()));
+    }
+
+    /// Stages of a running job whose rows nobody reads any more: every stage that reads them has succeeded.
+    pub async fn read_stages(&self, job: &JobId) -> Vec<u32> {
+        let jobs = self.ballista.state.task_manager.get_running_job_cache();
+        let Some(job) = jobs.get(job) else {
+            return vec![];
+        };
+        let graph = job.execution_graph.read().await;
+        let done = |stage: &usize| matches!(graph.stages().get(stage), Some(ExecutionStage::Successful(_)));
+        let read = graph.stages().values().filter_map(|stage| match stage {
+            ExecutionStage::Successful(stage) => {
+                let links = &stage.output_links;
+                (!links.is_empty() && links.iter().all(done)).then_some(stage.stage_id as u32)
+            }
+            _ => None,
+        });
+        read.collect()
     }
 
     /// Slots of all executors together.

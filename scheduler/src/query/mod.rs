@@ -166,6 +166,13 @@ impl Query {
         }
     }
 
+    /// Asks the executors to remove the rows of stages that nobody reads any more.
+    fn retire(&self, pool: &Pool, stages: Vec<u32>) {
+        if let Some(stored) = &*self.stored.lock() {
+            pool.retire_stages(&stored.namespace, stages);
+        }
+    }
+
     fn abandoned(&self, timeout: Duration) -> bool {
         self.callers.load(Ordering::SeqCst) == 0 && self.last_call.lock().elapsed() > timeout
     }

@@ -158,7 +158,7 @@ impl Run<'_> {
         let job = submitted
             .map_err(|e| Failure::new(codes::INTERNAL, format!("the job could not be submitted: {e}")))?;
         self.query.state.send_replace(State::Running(job.clone()));
-        watch.job = Some(job.clone());
+        watch.watch(job.clone());
         loop {
             tokio::select! {
                 status = statuses.recv() => {

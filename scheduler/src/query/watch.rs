@@ -1,12 +1,13 @@
 //! What ends a query from outside: the client, the clock, a pool without executors, a job that does not move.
 
 use std::{
+    collections::HashSet,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use ballista_core::JobId;
-use cne_task::codes;
+use cne_task::{Durability, codes};
 
 use super::{Query, registry::Shared};
 use crate::error::Failure;
@@ -19,7 +20,9 @@ pub(super) struct Watch {
     deadline: Instant,
     limit: Duration,
     /// The query's job, once it has one.
-    pub(super) job: Option<JobId>,
+    job: Option<JobId>,
+    /// Of the job: stages whose rows were removed.
+    retired: HashSet<u32>,
     no_executor_since: Option<Instant>,
     idle_since: Option<Instant>,
     ticks: tokio::time::Interval,
@@ -35,6 +38,7 @@ impl Watch {
             deadline: query.started + limit,
             limit,
             job: None,
+            retired: HashSet::new(),
             no_executor_since: None,
             idle_since: None,
             ticks,
@@ -59,7 +63,28 @@ impl Watch {
         }
     }
 
+    /// The query has another job.
+    pub(super) fn watch(&mut self, job: JobId) {
+        self.job = Some(job);
+        self.retired.clear();
+    }
+
+    /// Has the rows of stages removed that nobody reads any more. Only where each output of the stages that have read them is in the store for
+    /// sure: otherwise one of them may have to be made again.
+    async fn retire(&mut self) {
+        let Some(job) = &self.job else { return };
+        if self.shared.options.durability != Durability::Store {
+            return;
+        }
+        let read = self.shared.pool.read_stages(job).await.into_iter();
+        let stages: Vec<u32> = read.filter(|stage| self.retired.insert(*stage)).collect();
+        if !stages.is_empty() {
+            self.query.retire(&self.shared.pool, stages);
+        }
+    }
+
     async fn look(&mut self) -> Option<Failure> {
+        self.retire().await;
         let options = &self.shared.options;
         if Instant::now() >= self.deadline {
             return Some(Failure::new(

@@ -31,8 +31,8 @@ use ballista_core::{
 };
 use cne_proto::v1::{LaunchedPlan, TaskFailure};
 use cne_task::{
-    Blocks, CometCodec, ExchangeExec, QueryOptions, blocks::unwrap_plan, codes, failure,
-    location::namespace_to_remove, session_config,
+    Blocks, CometCodec, ExchangeExec, QueryOptions, blocks::unwrap_plan, codes, failure, location::Removal,
+    session_config,
 };
 use datafusion::{physical_plan::ExecutionPlan, prelude::SessionContext};
 use datafusion_proto::{physical_plan::AsExecutionPlan, protobuf::PhysicalPlanNode};
@@ -72,8 +72,21 @@ impl Fake {
     /// Whether it was asked to remove the outputs in `namespace`.
     pub fn removes(&self, namespace: &str) -> bool {
         let removed = self.removed.lock();
-        let of = |job: &String| namespace_to_remove(job).is_some_and(|(found, _)| found == namespace);
+        let of = |job: &String| matches!(Removal::parse(job), Some(Removal::Outputs { namespace: found, .. }) if found == namespace);
         removed.iter().any(of)
+    }
+
+    /// Stages of a query whose rows it was asked to remove, in that order.
+    pub fn retired(&self, namespace: &str) -> Vec<u32> {
+        let removed = self.removed.lock();
+        let of = |job: &String| match Removal::parse(job) {
+            Some(Removal::Stages {
+                namespace: found,
+                stages,
+            }) if found == namespace => stages,
+            _ => vec![],
+        };
+        removed.iter().flat_map(of).collect()
     }
 
     /// Starts an executor with `slots` and registers it.

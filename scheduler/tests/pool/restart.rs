@@ -119,6 +119,22 @@ async fn an_output_that_was_lost_before_it_was_published_is_settled_in_its_gener
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_that_were_read_go_while_the_query_runs() {
+    for (durability, gone) in [(Durability::Store, vec![1]), (Durability::WriteBehind, vec![])] {
+        let mut chosen = options();
+        chosen.durability = durability;
+        let cluster = cluster(chosen).await;
+        let slow_end = |stage, _| Ok(Duration::from_millis(if stage == 3 { 1500 } else { 1 }));
+        let executor = cluster.executor(2, Arc::new(slow_end)).await;
+        let middle = block(&project(scan()), vec![hash(0, 2, NUM)]);
+        let query = request(vec![rows(3), middle, block(&scan(), vec![hash(1, 3, NUM)])]);
+        cluster.run(&query).await.unwrap();
+        let namespace = executor.queries.lock()[0].namespace.clone();
+        assert_eq!(executor.retired(&namespace), gone);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_prepared_decides_where_outputs_are() {
     let one = cluster(options()).await;
     let first = one.executor(1, takes(1)).await;
