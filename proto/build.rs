@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Scan data and blocks are handed on without being copied.
     config.bytes([
         ".cne.v1.Block",
+        ".cne.v1.CommitRecord.data",
         ".cne.v1.ScanData",
         ".cne.v1.InlineData",
         ".cne.v1.FragmentNode",

@@ -6,6 +6,9 @@ use cne_settings::{ExecutorSettings, ShuffleCompression};
 use cne_storage::{ClientOptions, Compression};
 use cne_task::ticket::{KeyError, TicketKeys};
 
+/// Commit records are read whole, by each executor that reads one of their buckets.
+const MOST_INLINE_BYTES: usize = 1 << 20;
+
 /// What an executor needs to know; see `ExecutorSettings` for where it comes from.
 #[derive(Debug)]
 pub struct Options {
@@ -35,6 +38,8 @@ pub struct Options {
     pub storage_url: String,
     /// Bytes of neighbouring buckets that one request fetches.
     pub fetch_window: u64,
+    /// Most bytes of an output that is stored in its commit record.
+    pub inline_bytes: usize,
     /// Most bytes of outputs kept in the work directory.
     pub local_quota: u64,
     /// Age of what is swept from the storage; zero: nothing is.
@@ -101,6 +106,7 @@ impl Options {
             ticket_keys: TicketKeys::parse(settings.ticket_key.expose())?,
             storage_url: settings.storage_url.clone(),
             fetch_window: settings.fetch_window.0,
+            inline_bytes: settings.inline_bytes.to_usize().min(MOST_INLINE_BYTES),
             local_quota: settings.local_quota.0,
             sweep_age: settings.sweep_age,
             client: ClientOptions {

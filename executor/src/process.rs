@@ -143,6 +143,7 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     let threads = TaskThreads::start(options.task_slots)?;
     let writer = WriterOptions {
         compression: options.compression,
+        inline_bytes: options.inline_bytes,
         ..WriterOptions::default()
     };
     let (reads, reports) = mpsc::unbounded_channel();

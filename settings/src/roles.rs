@@ -119,6 +119,8 @@ settings! {
         pub fetch_window: ByteSize = "CNE_FETCH_WINDOW" default "1MiB";
         /// Most bytes of outputs that are kept in the work directory: what tasks of this executor wrote and what they fetched. What was not used for longest goes first.
         pub local_quota: ByteSize = "CNE_LOCAL_QUOTA" default "8GiB";
+        /// An output of a task of at most so many bytes is stored in its commit record: one request writes it, and one reads it. At most 1 MiB.
+        pub inline_bytes: ByteSize = "CNE_INLINE_BYTES" default "16KiB";
         /// Directory for spilled data and kept outputs. Each process has a folder `tasks-<pid>-*` in it and removes those that dead processes left. By default
         /// `comet-executor` in the system's temporary directory.
         pub work_dir: Option<PathBuf> = "CNE_WORK_DIR";

@@ -10,6 +10,8 @@ use crate::StoredRecord;
 #[derive(Debug)]
 pub(crate) struct RecordCache<K> {
     capacity: usize,
+    /// Most bytes of rows in all records together.
+    row_bytes: usize,
     state: Mutex<State<K>>,
 }
 
@@ -18,16 +20,19 @@ struct State<K> {
     entries: HashMap<K, (u64, Arc<StoredRecord>)>,
     by_age: BTreeMap<u64, K>,
     clock: u64,
+    row_bytes: usize,
 }
 
 impl<K: Clone + Eq + Hash> RecordCache<K> {
-    pub(crate) fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize, row_bytes: usize) -> Self {
         Self {
             capacity,
+            row_bytes,
             state: Mutex::new(State {
                 entries: HashMap::new(),
                 by_age: BTreeMap::new(),
                 clock: 0,
+                row_bytes: 0,
             }),
         }
     }
@@ -45,17 +50,22 @@ impl<K: Clone + Eq + Hash> RecordCache<K> {
 
     pub(crate) fn insert(&self, key: K, record: Arc<StoredRecord>) {
         let mut state = self.state.lock();
+        let state = &mut *state;
         state.clock += 1;
         let age = state.clock;
-        if let Some((old, _)) = state.entries.insert(key.clone(), (age, record)) {
+        state.row_bytes += record.record.data.len();
+        if let Some((old, before)) = state.entries.insert(key.clone(), (age, record)) {
             state.by_age.remove(&old);
+            state.row_bytes -= before.record.data.len();
         }
         state.by_age.insert(age, key);
-        while state.entries.len() > self.capacity {
-            match state.by_age.pop_first() {
-                Some((_, oldest)) => state.entries.remove(&oldest),
-                None => break,
+        while state.entries.len() > self.capacity || state.row_bytes > self.row_bytes {
+            let Some((_, oldest)) = state.by_age.pop_first() else {
+                break;
             };
+            if let Some((_, gone)) = state.entries.remove(&oldest) {
+                state.row_bytes -= gone.record.data.len();
+            }
         }
     }
 
@@ -63,7 +73,14 @@ impl<K: Clone + Eq + Hash> RecordCache<K> {
     pub(crate) fn forget(&self, gone: impl Fn(&K) -> bool) {
         let mut state = self.state.lock();
         let state = &mut *state;
-        state.entries.retain(|key, _| !gone(key));
+        let row_bytes = &mut state.row_bytes;
+        state.entries.retain(|key, (_, record)| {
+            let gone = gone(key);
+            if gone {
+                *row_bytes -= record.record.data.len();
+            }
+            !gone
+        });
         state.by_age.retain(|_, key| !gone(key));
     }
 }

@@ -60,6 +60,8 @@ mod behind_tests;
 #[cfg(test)]
 mod fault_tests;
 #[cfg(test)]
+mod inline_tests;
+#[cfg(test)]
 mod local_tests;
 #[cfg(test)]
 mod race_tests;

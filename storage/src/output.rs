@@ -6,7 +6,7 @@ use cne_proto::v1::CommitRecord;
 use crate::checksum::BLOCK;
 use crate::local::LocalWriter;
 use crate::upload::Upload;
-use crate::{Committed, ShuffleStore, StoreError};
+use crate::{Committed, ShuffleStore, StoreError, WriterOptions};
 
 /// When an output counts as committed, and so how much of finished work an executor takes along when it is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +28,7 @@ pub(crate) struct Output {
     place: Place,
     /// What it was made from may not be in the store yet.
     after_inputs: bool,
+    inline_bytes: usize,
 }
 
 enum Place {
@@ -41,21 +42,22 @@ enum Place {
 }
 
 impl Output {
-    /// As `durability` says; but what the disk has no room for goes to the store at once, also when too much waits for it already. And everything
-    /// does where executors keep nothing for each other. With `settles`, [`Durability::WriteBehind`] is no reason to wait.
+    /// As its durability says; but what the disk has no room for goes to the store at once, also when too much waits for it already. And everything
+    /// does where executors keep nothing for each other. What `settles` is not written
+    /// behind.
     pub(crate) fn new(
         store: &ShuffleStore,
-        durability: Durability,
-        settles: bool,
+        options: &WriterOptions,
         namespace: &str,
         data_key: &str,
     ) -> Self {
+        let durability = options.durability;
         let behind = durability == Durability::WriteBehind;
         let keeps = store
             .local()
             .filter(|local| store.sharing().is_some() && !local.is_crowded());
         let place = match (durability, keeps) {
-            (Durability::Local | Durability::WriteBehind, Some(local)) if !(behind && settles) => {
+            (Durability::Local | Durability::WriteBehind, Some(local)) if !(behind && options.settles) => {
                 Place::Disk {
                     writer: local.writer(data_key.to_string()),
                     publish: behind,
@@ -72,6 +74,7 @@ impl Output {
             data_key: data_key.to_string(),
             place,
             after_inputs: behind,
+            inline_bytes: options.inline_bytes,
         }
     }
 
@@ -130,7 +133,7 @@ impl Output {
     }
 
     /// Commits the output: `record` describes what was pushed.
-    pub(crate) async fn commit(mut self, record: CommitRecord) -> Result<Committed, StoreError> {
+    pub(crate) async fn commit(mut self, mut record: CommitRecord) -> Result<Committed, StoreError> {
         if let Place::Disk { writer, publish } = &mut self.place {
             let publish = *publish;
             match writer.finish(true).await {
@@ -142,7 +145,18 @@ impl Output {
             // Left above.
             return self.store.keep(record, false);
         };
-        upload.finish().await?;
+        let copy = match upload.whole(self.inline_bytes) {
+            Some(data) => {
+                self.store.forget_put(&self.namespace, &self.data_key);
+                record.data_key.clear();
+                record.data = data;
+                None
+            }
+            None => {
+                upload.finish().await?;
+                copy
+            }
+        };
         let committed = match self.after_inputs {
             true => self.store.commit_after_inputs(record).await?,
             false => self.store.commit(record).await?,

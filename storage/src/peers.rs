@@ -22,6 +22,8 @@ const SILENCE: Duration = Duration::from_secs(10);
 const UPLOADS: usize = 4;
 /// Records of other executors' outputs kept in memory.
 const CACHED_RECORDS: usize = 16_384;
+/// Bytes of rows in them: what executors keep for each other has an object.
+const CACHED_ROW_BYTES: usize = 0;
 
 /// Why another executor did not answer. Whatever it is, the store is asked in its place.
 pub type PeerError = Box<dyn std::error::Error + Send + Sync>;
@@ -64,7 +66,7 @@ impl Sharing {
             peers,
             runtime,
             uploads: Semaphore::new(UPLOADS),
-            records: RecordCache::new(CACHED_RECORDS),
+            records: RecordCache::new(CACHED_RECORDS, CACHED_ROW_BYTES),
             holders: Mutex::default(),
             published: Mutex::default(),
             silent: Mutex::default(),

@@ -93,8 +93,29 @@ impl Source {
         bytes.ok_or_else(|| lost(&self.output.id, "its copy on the executor cannot be read", false))
     }
 
+    /// A block of an output whose record has its data.
+    fn of_record(&self, block: &Block) -> Result<Bytes, StoreError> {
+        let at = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        let data = &self.stored.record.data;
+        let within = at(block.bytes.start) <= at(block.bytes.end) && at(block.bytes.end) <= data.len();
+        let bytes = match within {
+            true => data.slice(at(block.bytes.start)..at(block.bytes.end)),
+            false => Bytes::new(),
+        };
+        block
+            .check(&bytes)
+            .map(|()| bytes)
+            .map_err(|what| StoreError::Corrupt {
+                key: format!("{:?}", self.output.id),
+                what: what.to_string(),
+            })
+    }
+
     /// All bytes of a bucket that is one block. Its neighbours come along and stay on this executor's disk: other tasks will ask for them.
     pub(crate) async fn bucket(&self, bucket: usize, block: Block) -> Result<Bytes, StoreError> {
+        if !self.stored.record.data.is_empty() {
+            return self.of_record(&block);
+        }
         let window = window_of(&self.stored.record.buckets, bucket, self.store.window());
         let from_executor = || {
             self.store
@@ -126,6 +147,9 @@ impl Source {
 
     /// The bytes of a block.
     pub(crate) async fn checked(&self, block: Block) -> Result<Bytes, StoreError> {
+        if !self.stored.record.data.is_empty() {
+            return self.of_record(&block);
+        }
         match self.at_hand(&block).await {
             Some(bytes) => Ok(bytes),
             None => self.fetched(block, 2).await,

@@ -27,6 +27,8 @@ use crate::{
 
 /// Commit records kept in memory per process.
 const CACHED_RECORDS: usize = 16_384;
+/// Bytes of rows in them.
+const CACHED_ROW_BYTES: usize = 32 << 20;
 /// Map outputs opened at the same time by one reader; bounds its memory together with the reader's block.
 const OPENED_AHEAD: usize = 4;
 /// Times that a store may refuse a create although there is no record.
@@ -75,7 +77,7 @@ impl ShuffleStore {
             store,
             prefix,
             retry: RetryPolicy::default(),
-            cache: Arc::new(RecordCache::new(CACHED_RECORDS)),
+            cache: Arc::new(RecordCache::new(CACHED_RECORDS, CACHED_ROW_BYTES)),
             local: None,
             window: 0,
             copies: false,
@@ -417,6 +419,13 @@ impl ShuffleStore {
         Box::pin(RecordBatchStreamAdapter::new(schema, rows))
     }
 
+    /// The key is not put after all.
+    pub(crate) fn forget_put(&self, namespace: &str, key: &str) {
+        if let Some(put) = self.put.lock().get_mut(namespace) {
+            put.remove(key);
+        }
+    }
+
     /// Notes a key that is put for a query, so that it is removed with it.
     pub(crate) fn note_put(&self, namespace: &str, key: String) {
         let mut put = self.put.lock();
@@ -469,7 +478,11 @@ pub(crate) fn decode_record(
     if named != (id.namespace.as_str(), id.stage_id, id.map_partition, generation) {
         return Err(corrupt("the record names another map output"));
     }
-    if !record.data_key.is_empty() && !id.owns_data_key(&record.data_key)? {
+    if record.data_key.is_empty() {
+        if record.data.len() as u64 != record.bytes {
+            return Err(corrupt("the record does not have the data that it says"));
+        }
+    } else if !record.data.is_empty() || !id.owns_data_key(&record.data_key)? {
         return Err(corrupt("the record names data of another map output"));
     }
     let schema = schema_from_message(&record.schema).map_err(|_| corrupt("the schema cannot be read"))?;

@@ -116,6 +116,12 @@ impl Upload {
         self.buffer.drain(..).collect()
     }
 
+    /// All bytes, when they are at most `limit` and none of them was sent.
+    pub(crate) fn whole(&self, limit: usize) -> Option<Bytes> {
+        let little = self.multipart.is_none() && (1..=limit).contains(&self.buffered);
+        little.then(|| self.buffer.concat().into())
+    }
+
     /// Makes the object visible. Nothing is created for no bytes.
     pub(crate) async fn finish(mut self) -> Result<(), StoreError> {
         if self.multipart.is_none() {

@@ -35,6 +35,8 @@ pub struct WriterOptions {
     /// An earlier attempt may have committed: which of them counts is settled in the store when the writer ends, also where an output
     /// is written behind.
     pub settles: bool,
+    /// An output of at most so many bytes goes into its commit record: one request in the place of two.
+    pub inline_bytes: usize,
 }
 
 impl Default for WriterOptions {
@@ -46,6 +48,7 @@ impl Default for WriterOptions {
             encoded_bytes: 256 << 20,
             durability: Durability::default(),
             settles: false,
+            inline_bytes: 0,
         }
     }
 }
@@ -83,13 +86,7 @@ impl ShuffleWriter {
         options: WriterOptions,
     ) -> Result<Self, StoreError> {
         let data_key = id.data_key(&attempt)?;
-        let output = Output::new(
-            &store,
-            options.durability,
-            options.settles,
-            &id.namespace,
-            &data_key,
-        );
+        let output = Output::new(&store, &options, &id.namespace, &data_key);
         let runtime = context.runtime_env();
         let consumer = MemoryConsumer::new(format!("ShuffleWriter[{}]", id.map_partition))
             .with_can_spill(num_buckets > 1);
@@ -278,6 +275,7 @@ impl ShuffleWriter {
             buckets: self.ranges,
             inputs,
             bytes,
+            data: Bytes::new(),
         };
         self.output.commit(record).await
     }

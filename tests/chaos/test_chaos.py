@@ -96,17 +96,19 @@ def test_logs_in_json_and_logs_without_starts():
 def test_every_kind_has_its_share():
     import random
 
-    planned = plan(500, random.Random(1), kinds.NAMES, ["q1", "shuffle"], ["store", "write-behind"])
+    planned = plan(500, random.Random(1), kinds.NAMES, ["q1", "shuffle"], ["store", "store+objects", "write-behind"])
     assert sorted(r.number for r in planned) == list(range(1, 501))
     assert min(sum(r.kind == k for r in planned) for k in kinds.NAMES) >= 500 // len(kinds.NAMES) >= 20
-    # All of one durability, then all of the other one.
-    behind = [r.durability == "write-behind" for r in planned]
-    assert behind == sorted(behind) and 200 < sum(behind) < 300
+    # All of one mode, then all of the next one.
+    behind = [r.mode == "write-behind" for r in planned]
+    assert behind == sorted(behind) and 100 < sum(behind) < 200
+    small = {r.kind for r in planned if r.mode == "store"}
+    assert "kill commit" in small and not small & (kinds.DATA_ONLY | kinds.IN_OBJECTS_ONLY)
 
 
 def test_slice():
     """Twenty faults on real processes. How many fire depends on the machine; that none gives a wrong answer or hangs does not."""
-    done = subprocess.run([sys.executable, "-m", "cne_chaos", "20", "7", "--queries", "q3,q9,shuffle", "--durability", "store"], stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([sys.executable, "-m", "cne_chaos", "20", "7", "--queries", "q3,q9,shuffle", "--mode", "store,store+objects"], stdout=subprocess.PIPE, text=True)
     print(done.stdout)
     found = re.fullmatch(r"runs 20, right (\d+), fired (\d+), wrong 0, hung 0, failed-typed (\d+), tasks rerun after commit 0",
                          done.stdout.splitlines()[-1])

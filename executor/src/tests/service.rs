@@ -17,7 +17,7 @@ use cne_proto::spark_operator::{Filter, Operator, RangeScan};
 use cne_proto::v1::{FragmentBlock, FragmentNode, LaunchedPlan, PartitionPayload, TaskLaunch};
 use cne_storage::{ClientOptions, MapOutputId, OutputVersion};
 use cne_task::blocks::{block_digest, block_of, wrap_plan};
-use cne_task::location::removal_of;
+use cne_task::location::Removal;
 use cne_task::{CometCodec, changed_settings, failure};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion_proto::physical_plan::AsExecutionPlan;
@@ -46,6 +46,7 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
         ticket_keys: cne_task::ticket::TicketKeys::parse("k:000102030405060708090a0b0c0d0e0f").unwrap(),
         storage_url: "file:///nowhere".into(),
         fetch_window: 0,
+        inline_bytes: 0,
         local_quota: 0,
         sweep_age: Duration::ZERO,
         client: ClientOptions::default(),
@@ -190,7 +191,11 @@ async fn a_launched_task_commits_and_stays_open_until_it_is_confirmed() {
     service.idle().await;
     let output = MapOutputId::new("job", 1, 0).written_by(OutputVersion::default());
     // The end of Ballista's job is not the end of the query's outputs.
-    for (job_id, kept) in [("job".to_string(), true), (removal_of("job", None), false)] {
+    let everything = Removal::Outputs {
+        namespace: "job",
+        lister: None,
+    };
+    for (job_id, kept) in [("job".to_string(), true), (everything.to_string(), false)] {
         let remove = RemoveJobDataParams {
             job_id,
             remove_stage_ids: vec![],

@@ -1,6 +1,6 @@
 """Queries on a pool of real processes with a real S3 server, and a fault in each.
 
-    python -m cne_chaos 500 1 [--scale 0.01] [--kinds "kill fetch,s3 lost"] [--queries q1,shuffle]
+    python -m cne_chaos 500 1 [--scale 0.01] [--kinds "kill fetch,s3 lost"] [--queries q1,shuffle] [--mode store]
 
 The seed decides kinds, queries and points; what the machine's timing does with them differs from run to run. The last line is
 `runs R, right A, fired F, wrong W, hung H, failed-typed T, tasks rerun after commit C`; see ../README.md.
@@ -16,7 +16,7 @@ from cne_e2e import paths, pool, s3, s3proxy
 from cne_e2e.running import Running
 
 from . import kinds, report
-from .harness import DRAIN_SECONDS, Harness, answers
+from .harness import DRAIN_SECONDS, MODES, Harness, answers
 from .kinds import Injector, Run
 
 # The default of CNE_EXECUTOR_TIMEOUT is 4 s; a heartbeat may have come just before.
@@ -87,18 +87,19 @@ def judge(run: Run, query: Running) -> None:
             run.outcome = "failed-typed"
 
 
-def plan(runs: int, rng: random.Random, names: list[str], of: list[str], durabilities: list[str]) -> list[Run]:
-    """Kinds dealt out in rounds, so that each has its share, with a query for each; rounds take turns in durability, and those of one are run
+def plan(runs: int, rng: random.Random, names: list[str], of: list[str], modes: list[str]) -> list[Run]:
+    """Kinds dealt out in rounds, so that each has its share, with a query for each; rounds take turns in mode, and those of one are run
     together."""
     out: list[Run] = []
     while len(out) < runs:
-        durability = durabilities[len(out) // len(names) % len(durabilities)]
+        mode = modes[len(out) // len(names) % len(modes)]
         for kind in rng.sample(names, len(names)):
             # One has a result that takes a while to read, another one spills.
             query = "result" if kind.endswith("doget") else "shuffle" if kind == "disk full" else rng.choice(of)
-            where = "store" if kind in kinds.IN_STORE_ONLY and "store" in durabilities else durability
+            objects = kind in kinds.IN_OBJECTS_ONLY or mode == "store" and kind in kinds.DATA_ONLY
+            where = "store+objects" if objects and "store+objects" in modes else mode
             out.append(Run(len(out) + 1, kind, query, where))
-    return sorted(out[:runs], key=lambda r: durabilities.index(r.durability))
+    return sorted(out[:runs], key=lambda r: modes.index(r.mode))
 
 
 def main() -> int:
@@ -109,29 +110,29 @@ def main() -> int:
     parser.add_argument("--scale", default="0.01")
     parser.add_argument("--kinds", default=",".join(kinds.NAMES))
     parser.add_argument("--queries", help="which queries, by default TPC-H's and `shuffle`")
-    parser.add_argument("--durability", default="store,write-behind", help="which ones; rounds of all kinds take turns")
+    parser.add_argument("--mode", default=",".join(MODES), help="how outputs are stored; rounds of all kinds take turns")
     args = parser.parse_args()
     pool.interruptible()
     rng = random.Random(args.seed)
     texts = answers(args.scale)[0]
     of = args.queries.split(",") if args.queries else [q for q in texts if q != "result"]
     chosen = args.kinds.split(",")
-    if unknown := set(chosen) - set(kinds.NAMES) | set(of) - set(texts):
-        parser.error(f"unknown: {', '.join(sorted(unknown))}; kinds are {', '.join(kinds.NAMES)}")
+    modes = args.mode.split(",")
+    if unknown := set(chosen) - set(kinds.NAMES) | set(of) - set(texts) | set(modes) - set(MODES):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; kinds are {', '.join(kinds.NAMES)}, modes {', '.join(MODES)}")
     why_not = kinds.disks_can_be_full(paths.CACHE / "run")
     if why_not and "disk full" in chosen:
         print(f"no `disk full` here, a file system cannot be mounted: {why_not}", flush=True)
         chosen.remove("disk full")
-    durabilities = args.durability.split(",")
     runs: list[Run] = []
-    planned = plan(args.runs, rng, chosen, of, durabilities)
+    planned = plan(args.runs, rng, chosen, of, modes)
     try:
-        with s3.Server() as server, s3proxy.Proxy(server.address) as proxy, Harness(args.scale, server, proxy, durabilities[0]) as harness:
+        with s3.Server() as server, s3proxy.Proxy(server.address) as proxy, Harness(args.scale, server, proxy, modes[0]) as harness:
             for run in planned:
-                harness.configure(run.durability)
+                harness.configure(run.mode)
                 one(harness, args.seed, run, random.Random(f"{args.seed}-{run.number}"))
                 runs.append(run)
-                print(f"{run.number:>3} {run.durability:<12} {run.query:<7} {run.kind:<18} {'fired' if run.fired else 'MISSED'} "
+                print(f"{run.number:>3} {run.mode:<13} {run.query:<7} {run.kind:<18} {'fired' if run.fired else 'MISSED'} "
                       f"{run.outcome} after {run.seconds:.1f} s: {run.what}" + (f" | {run.error}" if run.error else ""), flush=True)
     except Exception as e:
         # A pool that cannot be made whole is the end, and what was seen until then counts.

@@ -14,6 +14,8 @@ from . import ledger
 HUNG_SECONDS = 60
 DRAIN_SECONDS = 30
 DURABILITY = "CNE_DURABILITY"
+# How outputs are stored: the durability, and settings of the executors. With `+objects` each output has an object of its own, however small.
+MODES = {"store": ("store", {}), "store+objects": ("store", {"CNE_INLINE_BYTES": "0"}), "write-behind": ("write-behind", {})}
 # An executor more, of which the harness knows nothing but its log.
 FULL_DISK = "executor-full"
 
@@ -46,17 +48,17 @@ def answers(scale: str, suites=tuple(golden.SUITES)) -> tuple[dict[str, str], di
 class Harness:
     """A pool, a proxy and a Spark session that stay; what is broken by a run is made whole after it."""
 
-    def __init__(self, scale: str, server: s3.Server, proxy: s3proxy.Proxy, durability: str = "store", suites=tuple(golden.SUITES)):
-        self.proxy, self.durability = proxy, durability
+    def __init__(self, scale: str, server: s3.Server, proxy: s3proxy.Proxy, mode: str = "store", suites=tuple(golden.SUITES)):
+        self.proxy, self.mode = proxy, mode
         self.texts, self.want = answers(scale, suites)
 
         def environment(name: str) -> dict:
             # Little memory where the disk is to be full, so that it is used.
             memory = {"CNE_MEMORY_BYTES": "512KiB", "CNE_TASK_SLOTS": "2"} if name == FULL_DISK else {}
-            return server.environment(proxy.address(name)) | memory
+            return server.environment(proxy.address(name)) | memory | MODES[self.mode][1]
 
         self.pool = pool.temporary(slots=1, storage_url=f"s3://{s3.BUCKET}/pool", executor_env=environment,
-                                   scheduler_env={DURABILITY: durability})
+                                   scheduler_env={DURABILITY: MODES[mode][0]})
         self.names = [f"executor-{i}" for i in range(1, self.pool.count + 1)]
         self.undisturbed: dict[tuple, Undisturbed] = {}
         self.logs: dict[str, ledger.Log] = {}
@@ -71,11 +73,11 @@ class Harness:
         self.spark.stop()
         self.pool.stop()
 
-    def configure(self, durability: str) -> None:
-        """Starts everything again with another durability."""
-        if durability != self.durability:
-            self.durability = durability
-            self.pool.scheduler_env[DURABILITY] = durability
+    def configure(self, mode: str) -> None:
+        """Starts everything again in another mode."""
+        if mode != self.mode:
+            self.mode = mode
+            self.pool.scheduler_env[DURABILITY] = MODES[mode][0]
             for name in list(self.pool.processes):
                 self.pool.kill(name)
             self.heal()
@@ -85,8 +87,8 @@ class Harness:
         return Running(self.pool, self.spark, name, self.want[name], self.texts[name])
 
     def baseline(self, name: str) -> Undisturbed:
-        """How a query runs without a fault in the present durability; the second time, when the JVM knows it."""
-        key = (name, self.durability)
+        """How a query runs without a fault in the present mode; the second time, when the JVM knows it."""
+        key = (name, self.mode)
         for _ in range(0 if key in self.undisturbed else 2):
             self.started()
             since, query = len(self.proxy.requests), self.start(name)

@@ -30,8 +30,9 @@ NAMES = ([f"{how} {moment}" for moment in ("mid-task", "write", "commit", "fetch
          + ["kill all", "restart scheduler"] + [f"s3 {how}" for how in _S3] + ["disk full"])
 
 
-# Where executors read from each other, the store is hardly read at all.
-IN_STORE_ONLY = {"s3 truncated"}
+# Where executors read from each other, the store is hardly read at all, and small outputs are in their records.
+IN_OBJECTS_ONLY = {"s3 truncated"}
+DATA_ONLY = {f"{how} {moment}" for moment in ("write", "fetch") for how in _HOW}
 
 
 def codes(name: str) -> set[str]:
@@ -48,7 +49,7 @@ class Run:
     number: int
     kind: str
     query: str
-    durability: str = "store"
+    mode: str = "store"
     # What was done, to whom and when, in words.
     what: str = ""
     fired: bool = False

@@ -1,6 +1,6 @@
 """The scheduler is killed and started again in the middle of TPC-H queries; executors stay, and the driver submits the query again.
 
-    python -m cne_chaos.restart_scheduler 10 [--scale 1] [--seed N] [--durability write-behind]
+    python -m cne_chaos.restart_scheduler 10 [--scale 1] [--seed N] [--mode write-behind]
 
 The kill comes when the commit records of some tasks are in the store and tasks of the query run. A stage is rerun when a task of it that was
 committed begins to run again, or more outputs are made in all than without a restart (a query that is run again under another name). The last line is `restart-scheduler: runs N, right R, stages rerun S`; exit code 0 only for N = R, S = 0, every kill
@@ -16,7 +16,7 @@ from cne_e2e import pool, s3, s3proxy
 from cne_e2e.running import in_the_middle
 
 from . import ledger
-from .harness import Harness
+from .harness import MODES, Harness
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ def main() -> int:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=int)
     parser.add_argument("--scale", default="1")
-    parser.add_argument("--durability", default="store")
+    parser.add_argument("--mode", choices=MODES, default="store", help="how outputs are stored")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     args = parser.parse_args()
     pool.interruptible()
     print(f"seed {args.seed}", flush=True)
     rng, runs, missed = random.Random(args.seed), [], 0
-    with s3.Server() as server, s3proxy.Proxy(server.address) as proxy, Harness(args.scale, server, proxy, args.durability, ("tpch",)) as harness:
+    with s3.Server() as server, s3proxy.Proxy(server.address) as proxy, Harness(args.scale, server, proxy, args.mode, ("tpch",)) as harness:
         while len(runs) < args.runs:
             name = rng.choice(list(harness.texts))
             run, text = one(harness, rng, name)

@@ -1,6 +1,6 @@
 """The pool shrinks in the middle of TPC-H queries: SIGTERM of an executor, in every third run of all of them.
 
-    python -m cne_chaos.scale_in 50 [--scale 1] [--seed N] [--durability write-behind]
+    python -m cne_chaos.scale_in 50 [--scale 1] [--seed N] [--mode write-behind]
 
 A run counts as drained mid-query only when tasks of the query ran right before the signal, it had not succeeded right after it, and every executor
 that got it ended with 0. With the whole pool drained, a new executor is started when the last one has ended, and has to finish the query. A query
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from cne_e2e import pool, s3, s3proxy
 from cne_e2e.running import in_the_middle
 
-from .harness import Harness
+from .harness import MODES, Harness
 
 # A drain lets running tasks end.
 DRAIN_SECONDS = 120
@@ -87,13 +87,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="cne_chaos.scale_in", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=int)
     parser.add_argument("--scale", default="1")
-    parser.add_argument("--durability", default="store")
+    parser.add_argument("--mode", choices=MODES, default="store", help="how outputs are stored")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     args = parser.parse_args()
     pool.interruptible()
     print(f"seed {args.seed}", flush=True)
     rng, runs, missed = random.Random(args.seed), [], 0
-    with s3.Server() as server, s3proxy.Proxy(server.address) as proxy, Harness(args.scale, server, proxy, args.durability, ("tpch",)) as harness:
+    with s3.Server() as server, s3proxy.Proxy(server.address) as proxy, Harness(args.scale, server, proxy, args.mode, ("tpch",)) as harness:
         while len(runs) < args.runs:
             name = rng.choice(list(harness.texts))
             run, text = one(harness, rng, name, len(runs) % 3 == 2)
