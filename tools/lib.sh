@@ -8,6 +8,7 @@ export CNE_VENV="$CNE_CACHE/venv"
 export CNE_COMET_VERSION=1.2.0
 export CNE_SPARK_VERSION=4.1.3
 export CNE_COMET_JAR="$CNE_CACHE/jars/comet-spark-spark4.1_2.13-$CNE_COMET_VERSION.jar"
+export CNE_SPARK_TESTS_JAR="$CNE_CACHE/jars/spark-sql_2.13-$CNE_SPARK_VERSION-tests.jar"
 # Spark resolves the machine's name at start, which fails or is slow on machines without a resolver entry.
 export SPARK_LOCAL_IP="${SPARK_LOCAL_IP:-127.0.0.1}"
 

@@ -83,7 +83,7 @@ pub fn build(call: FunctionCall<'_>) -> Result<Arc<dyn PhysicalExpr>, Unsupporte
     }
     let built = match call.name {
         "starts_with" | "ends_with" | "contains" | "substring" | "length" | "char_length" | "concat"
-        | "trim" | "btrim" | "ltrim" | "rtrim" => string_function(&call),
+        | "trim" | "btrim" | "ltrim" | "rtrim" | "upper" | "lower" => string_function(&call),
         "datepart" | "date_part" | "spark_dayofweek" | "spark_weekday" | "date_add" | "date_sub"
         | "date_diff" | "datediff" | "last_day" => date_function(&call),
         "abs" | "ceil" | "floor" | "round" | "unscaled_value" | "make_decimal" | "isnan" => {
@@ -105,6 +105,8 @@ fn string_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
         "concat" => StringOp::Concat,
         "trim" | "btrim" => StringOp::Trim,
         "ltrim" => StringOp::LeftTrim,
+        "upper" => StringOp::Upper,
+        "lower" => StringOp::Lower,
         _ => StringOp::RightTrim,
     };
     let (fine, return_type) = match op {

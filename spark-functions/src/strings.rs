@@ -99,6 +99,8 @@ pub(crate) enum StringOp {
     Trim,
     LeftTrim,
     RightTrim,
+    Upper,
+    Lower,
 }
 
 #[derive(Debug)]
@@ -119,6 +121,8 @@ impl Kernel for StringFunction {
             StringOp::Trim => "trim",
             StringOp::LeftTrim => "ltrim",
             StringOp::RightTrim => "rtrim",
+            StringOp::Upper => "upper",
+            StringOp::Lower => "lower",
         }
     }
 
@@ -154,6 +158,9 @@ impl Kernel for StringFunction {
             StringOp::Trim => map(&args[0], |text| text.trim_matches(' '))?,
             StringOp::LeftTrim => map(&args[0], |text| text.trim_start_matches(' '))?,
             StringOp::RightTrim => map(&args[0], |text| text.trim_end_matches(' '))?,
+            // Unicode's full mappings without a locale, as ICU's.
+            StringOp::Upper => change(&args[0], str::to_uppercase)?,
+            StringOp::Lower => change(&args[0], str::to_lowercase)?,
         };
         Ok(ColumnarValue::Array(out))
     }
@@ -168,6 +175,12 @@ fn map(input: &ColumnarValue, f: impl for<'a> Fn(&'a str) -> &'a str) -> Result<
             .map(|text| text.map(&f))
             .collect::<StringArray>(),
     ))
+}
+
+fn change(input: &ColumnarValue, f: impl Fn(&str) -> String) -> Result<ArrayRef> {
+    let (array, _) = vector::operand(input)?;
+    let texts = array.as_string::<i32>().iter();
+    Ok(Arc::new(texts.map(|text| text.map(&f)).collect::<StringArray>()))
 }
 
 impl StringFunction {

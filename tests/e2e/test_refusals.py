@@ -42,7 +42,7 @@ def refused(query, *named: str) -> str:
 @pytest.mark.parametrize("query, named", [
     ("SELECT java_method('java.lang.Math', 'abs', n_nationkey) AS x FROM nation", "java_method"),
     ("SELECT months_between(DATE'2020-01-01', DATE'2019-01-01' + CAST(n_nationkey AS INT)) AS m FROM nation", "months_between"),
-    ("SELECT n_nationkey, ntile(3) OVER (ORDER BY n_name) AS x FROM nation", "window"),
+    ("SELECT sum(n_regionkey) OVER (ORDER BY n_nationkey RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) AS x FROM nation", "RANGE"),
     ("SELECT hll_sketch_estimate(hll_sketch_agg(n_nationkey)) AS x FROM nation", "hll_sketch_agg"),
     ("SELECT CAST(named_struct('a', n_nationkey) AS STRING) AS x FROM nation", "struct"),
     ("SELECT monotonically_increasing_id() AS x FROM nation", "monotonically_increasing_id"),

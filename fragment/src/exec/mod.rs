@@ -3,18 +3,25 @@
 mod cancel;
 mod expand;
 mod fragment;
+mod group_limit;
 mod input;
+mod keys;
 mod range;
 mod run;
 pub(crate) mod shared;
+mod window;
 
 pub use cancel::{Cancellable, TaskCancellation};
 pub use fragment::CometFragmentExec;
 pub use shared::{JobInputs, SharedInputs};
 
 pub(crate) use expand::ExpandExec;
+pub(crate) use group_limit::{GroupLimitExec, RankKind};
 pub(crate) use input::InputExec;
 pub(crate) use range::RangeExec;
+pub(crate) use window::{
+    Bound, Frame, NthValue, Shift, Unit, WindowAggregate, WindowColumn, WindowExec, WindowFunction,
+};
 
 /// What every leaf of one partition answers.
 macro_rules! leaf {

@@ -135,7 +135,7 @@ fn modes(agg: &HashAggregate) -> Result<Vec<WireMode>, Issue> {
     Ok(modes)
 }
 
-fn build_one(name: String, aggregate: &Aggregate) -> Result<Arc<AggregateFunctionExpr>, Fail> {
+pub(super) fn build_one(name: String, aggregate: &Aggregate) -> Result<Arc<AggregateFunctionExpr>, Fail> {
     let Aggregate {
         function,
         args,

@@ -3,6 +3,7 @@
 mod aggregate;
 mod join;
 mod node;
+mod window;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -154,6 +155,8 @@ impl<'a> Planner<'a> {
             OpStruct::Sort(sort) => self.sort(sort, child()?),
             OpStruct::Limit(limit) => self.limit(limit, child()?),
             OpStruct::Expand(expand) => self.expand(id, expand, child()?),
+            OpStruct::Window(window) => self.window(id, window, child()?),
+            OpStruct::WindowGroupLimit(limit) => self.group_limit(limit, child()?),
             OpStruct::HashAgg(aggregate) => self.aggregate(id, aggregate, child()?),
             OpStruct::HashJoin(join) => self.hash_join(id, join, child()?, child()?),
             OpStruct::SortMergeJoin(join) => self.sort_merge_join(id, join, child()?, child()?),

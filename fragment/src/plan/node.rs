@@ -23,7 +23,14 @@ pub(super) fn arity(kind: &OpStruct) -> Option<usize> {
     use OpStruct as O;
     match kind {
         O::Scan(_) | O::ShuffleScan(_) | O::NativeScan(_) | O::RangeScan(_) => Some(0),
-        O::Projection(_) | O::Filter(_) | O::Sort(_) | O::Limit(_) | O::Expand(_) | O::HashAgg(_) => Some(1),
+        O::Projection(_)
+        | O::Filter(_)
+        | O::Sort(_)
+        | O::Limit(_)
+        | O::Expand(_)
+        | O::HashAgg(_)
+        | O::Window(_)
+        | O::WindowGroupLimit(_) => Some(1),
         O::HashJoin(_) | O::SortMergeJoin(_) | O::BroadcastNestedLoopJoin(_) => Some(2),
         _ => None,
     }
@@ -36,10 +43,6 @@ pub(super) fn refusal(kind: &OpStruct) -> Option<Issue> {
     let parquet = "read a table in Parquet files";
     Some(match kind {
         O::ShuffleWriter(_) => Issue::new("shuffle_writer", "exchanges travel beside blocks, not in them"),
-        O::Window(_) => Issue::new("Window", "window functions are not executed")
-            .hint("rewrite it as a join with an aggregate"),
-        O::WindowGroupLimit(_) => Issue::new("WindowGroupLimit", "window functions are not executed")
-            .hint("set spark.sql.optimizer.windowGroupLimitThreshold=-1"),
         O::IcebergScan(_) => Issue::new("iceberg_scan", "Iceberg tables are not read").hint(parquet),
         O::CsvScan(_) => Issue::new("csv_scan", "CSV files are not read").hint(parquet),
         O::ContribScan(scan) => Issue::new(

@@ -10,3 +10,4 @@ mod rejection_list;
 mod rejections;
 mod shared;
 mod sorted;
+mod windows;

@@ -10,7 +10,6 @@ use cne_proto::spark_operator::operator::OpStruct;
 use cne_proto::spark_operator::{
     ArrowPythonUdf, ContribScan, CsvScan, Explode, Filter, IcebergScan, IcebergWrite, MergeRows, NativeScan,
     NativeScanCommon, Operator, ParquetWriter, Projection, Sample, ShuffleWriter, Sort, SparkStructField,
-    WindowGroupLimit,
 };
 use prost::Message;
 
@@ -39,11 +38,6 @@ fn operators_are_refused_by_name() {
         (
             above(OpStruct::ShuffleWriter(ShuffleWriter::default())),
             "shuffle_writer",
-        ),
-        (above(OpStruct::Window(Box::default())), "Window"),
-        (
-            above(OpStruct::WindowGroupLimit(WindowGroupLimit::default())),
-            "WindowGroupLimit",
         ),
         (
             above(OpStruct::IcebergScan(IcebergScan::default())),
@@ -140,17 +134,17 @@ fn everything_is_reported_at_once() {
         OpStruct::Sort(sort),
         vec![op(OpStruct::Filter(filter), vec![below])],
     );
-    let block = op(OpStruct::Window(Box::default()), vec![block]);
+    let block = op(OpStruct::Sample(Sample::default()), vec![block]);
     let found = refused(&block, &one_input());
     let found: Vec<_> = found.iter().map(|r| (r.path.as_str(), r.what.as_str())).collect();
     assert_eq!(
         found,
         [
-            ("window/sort/filter/projection", "jvm_scalar_udf org.X"),
-            ("window/sort/filter/projection", "rand"),
-            ("window/sort/filter", "function no_such()"),
-            ("window/sort", "sort"),
-            ("window", "Window"),
+            ("sample/sort/filter/projection", "jvm_scalar_udf org.X"),
+            ("sample/sort/filter/projection", "rand"),
+            ("sample/sort/filter", "function no_such()"),
+            ("sample/sort", "sort"),
+            ("sample", "sample"),
         ]
     );
 }

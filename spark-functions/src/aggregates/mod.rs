@@ -59,7 +59,8 @@ pub fn sum(
     ))
 }
 
-/// `avg(input)`. `sum_type` is the type of the buffer's sum (`DECIMAL(p+10,s)` or `DOUBLE`). State: `sum, count`.
+/// `avg(input)`. `sum_type` is the type of a decimal buffer's sum (`DECIMAL(p+10,s)`); other numbers are summed as doubles, whatever a plan says
+/// of their sum. State: `sum, count`.
 pub fn avg(
     input: &DataType,
     sum_type: &DataType,
@@ -67,26 +68,27 @@ pub fn avg(
     mode: EvalMode,
     context: Option<Arc<QueryContext>>,
 ) -> Result<Arc<AggregateUDF>, Unsupported> {
-    let kind = match (input, sum_type, result) {
+    let (kind, sum_type) = match (input, sum_type, result) {
         (
             &DataType::Decimal128(_, from),
             &DataType::Decimal128(sum_precision, sum_scale),
             &DataType::Decimal128(precision, scale),
-        ) if from == sum_scale && scale >= sum_scale => Kind::AvgDecimal {
-            sum: (sum_precision, sum_scale),
-            out: (precision, scale),
-            mode,
-            context,
-        },
-        (input, DataType::Float64, DataType::Float64)
-            if types::is_float(input) || types::is_integer(input) =>
-        {
-            Kind::AvgFloat
+        ) if from == sum_scale && scale >= sum_scale => {
+            let kind = Kind::AvgDecimal {
+                sum: (sum_precision, sum_scale),
+                out: (precision, scale),
+                mode,
+                context,
+            };
+            (kind, sum_type.clone())
+        }
+        (input, _, DataType::Float64) if types::is_float(input) || types::is_integer(input) => {
+            (Kind::AvgFloat, DataType::Float64)
         }
         _ => return Err(refuse("avg", input, result)),
     };
     let states = vec![
-        StateColumn::nullable("sum", sum_type.clone()),
+        StateColumn::nullable("sum", sum_type),
         StateColumn::required("count", DataType::Int64),
     ];
     Ok(SparkAggregate::create(

@@ -16,6 +16,8 @@ DRAIN_SECONDS = 30
 DURABILITY = "CNE_DURABILITY"
 # How outputs are stored: the durability, and settings of the executors. With `+objects` each output has an object of its own, however small.
 MODES = {"store": ("store", {}), "store+objects": ("store", {"CNE_INLINE_BYTES": "0"}), "write-behind": ("write-behind", {})}
+# Queries over the TPC-H tables.
+SUITES = ("tpch", "chaos")
 # An executor more, of which the harness knows nothing but its log.
 FULL_DISK = "executor-full"
 
@@ -36,19 +38,19 @@ class Undisturbed:
         return 10 * self.seconds + HUNG_SECONDS
 
 
-def answers(scale: str, suites=tuple(golden.SUITES)) -> tuple[dict[str, str], dict]:
+def answers(scale: str, suites=SUITES) -> tuple[dict[str, str], dict]:
     """Texts and plain Spark's answers."""
     texts, want = {}, {}
     for suite in suites:
-        texts |= golden.SUITES[suite]()
-        want |= golden.tpch_answers(scale, suite=suite)[0]
+        texts |= golden.SUITES[suite].texts()
+        want |= golden.answers(suite, scale)[0]
     return texts, want
 
 
 class Harness:
     """A pool, a proxy and a Spark session that stay; what is broken by a run is made whole after it."""
 
-    def __init__(self, scale: str, server: s3.Server, proxy: s3proxy.Proxy, mode: str = "store", suites=tuple(golden.SUITES)):
+    def __init__(self, scale: str, server: s3.Server, proxy: s3proxy.Proxy, mode: str = "store", suites=SUITES):
         self.proxy, self.mode = proxy, mode
         self.texts, self.want = answers(scale, suites)
 

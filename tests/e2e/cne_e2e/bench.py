@@ -41,7 +41,7 @@ def _time_all(run, scale: str) -> None:
         seconds = time.monotonic() - start
         wrong = None
         if isinstance(answer, Answer):
-            wrong = difference(golden.load(golden.path_of(scale, "true", text)), answer)
+            wrong = difference(golden.load(golden.SUITES["tpch"].path_of(scale, "true", text)), answer)
         print(json.dumps({"query": name, "seconds": seconds, "wrong": wrong}), flush=True)
 
 
@@ -81,8 +81,8 @@ def engine_sail(scale: str) -> None:
     try:
         # The texts come from DuckDB's extension, which Sail's environment does not have.
         script = Path(__file__).with_name("sail_client.py")
-        job = {"remote": f"sc://127.0.0.1:{port}", "queries": queries.tpch(), "warm": str(paths.tpch_data("0.01")),
-               "data": str(paths.tpch_data(scale)), "tables": paths.TPCH_TABLES}
+        job = {"remote": f"sc://127.0.0.1:{port}", "queries": queries.tpch(), "warm": str(paths.data("tpch", "0.01")),
+               "data": str(paths.data("tpch", scale)), "tables": paths.TABLES["tpch"]}
         subprocess.run([str(venv / "python"), str(script)], input=json.dumps(job), text=True, check=True)
     finally:
         server.kill()
@@ -96,12 +96,12 @@ def engine_duckdb(scale: str) -> None:
     db = duckdb.connect(config={"threads": "2"})
 
     def views(data: Path) -> None:
-        for table in paths.TPCH_TABLES:
+        for table in paths.TABLES["tpch"]:
             db.execute(f"CREATE OR REPLACE VIEW {table} AS SELECT * FROM read_parquet('{data / table}/*.parquet')")
 
-    views(paths.tpch_data("0.01"))
+    views(paths.data("tpch", "0.01"))
     db.execute(queries.tpch()["q3"]).fetchall()
-    views(paths.tpch_data(scale))
+    views(paths.data("tpch", scale))
     _time_all(lambda text: db.execute(text).fetchall(), scale)
 
 

@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from . import golden, pages, paths, pool, s3, s3proxy, session, tpch
 
@@ -44,8 +45,8 @@ class Bench:
     def _environment(self, name: str) -> dict:
         return self.server.environment(self.proxy.address(name) if self.counted else None, unsigned=True)
 
-    def part(self, durability: str, counted: bool = False) -> float:
-        """Seconds of the 22 queries under a durability; a wrong answer is an error."""
+    def part(self, durability: str, counted: bool = False) -> tuple[float, float]:
+        """Seconds of the 22 queries under a durability, and processor seconds of the S3 server meanwhile; a wrong answer is an error."""
         self.counted = counted
         self.pool.scheduler_env[SETTING] = durability
         executors = sorted(n for n in self.pool.processes if n != "scheduler")
@@ -56,13 +57,18 @@ class Bench:
             self.pool.start_executor(name)
         self.pool.wait_healthy()
         tpch.check(self.spark, "q3", self.want["q3"])
-        total = 0.0
+        total, before = 0.0, self._server_seconds()
         for name, want in self.want.items():
             r = tpch.check(self.spark, name, want)
             if r.difference:
                 raise SystemExit(f"{durability}, {name}: {r.difference}")
             total += r.seconds
-        return total
+        return total, self._server_seconds() - before
+
+    def _server_seconds(self) -> float:
+        fields = Path(f"/proc/{self.server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        # User and system time, in ticks.
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def default_durability() -> str:
@@ -71,7 +77,7 @@ def default_durability() -> str:
     return re.search(r"--durability .*\[default: (\S+)\]", out).group(1)
 
 
-def report(seconds: dict[str, list[float]], put: dict[str, tuple], scale: str, default: str) -> str:
+def report(seconds: dict[str, list[float]], server: dict[str, list[float]], put: dict[str, tuple], scale: str, default: str) -> str:
     """The section: medians, ratios of the pairs, what was put, whether the targets are met."""
     base = DURABILITIES[0]
     rounds = len(seconds[base])
@@ -79,17 +85,21 @@ def report(seconds: dict[str, list[float]], put: dict[str, tuple], scale: str, d
              f"TPC-H, scale factor {scale}, on one machine with {os.cpu_count()} cores, {datetime.date.today().isoformat()}, made by `just bench-s3`: versitygw on loopback "
              f"and the same disk, payloads not signed, two executors with one slot each, {rounds} rounds of all 22 queries under each durability, one after the other. The ratio is the "
              "median of the rounds' ratios. Requests and bytes are counted in a round of their own, through a proxy.", "",
-             f"| durability | seconds, median | ratio to `{base}` | lowest to highest | bytes put | PUTs and POSTs | GETs |", "|---|--:|--:|--:|--:|--:|--:|"]
+             f"| durability | seconds, median | ratio to `{base}` | lowest to highest | processor seconds of the S3 server, median | bytes put | PUTs and POSTs | GETs |",
+             "|---|--:|--:|--:|--:|--:|--:|--:|"]
     for name, values in seconds.items():
         ratios = [v / b for v, b in zip(values, seconds[base])]
         bytes_put, puts, gets = put[name]
         lines.append(f"| {name} | {statistics.median(values):.2f} | {statistics.median(ratios):.2f} | {min(ratios):.2f} to {max(ratios):.2f} | "
+                     f"{statistics.median(server[name]):.2f} | "
                      f"{bytes_put / 1e6:.1f} MB | {puts} | {gets} |")
     lines.append("")
     for what, name, target in (("the default", default, DEFAULT_TARGET), ("`store`", "store", STORE_TARGET)):
         ratio = statistics.median(v / b for v, b in zip(seconds[name], seconds[base]))
         lines.append(f"Target for {what}, {f'which is `{name}`, ' if what != f'`{name}`' else ''}at most {target} times the time of `{base}`. Measured: {ratio:.2f}, "
                      f"{'met' if ratio <= target else '**missed**'}.")
+    taken = statistics.median(server[default]) / (os.cpu_count() or 1) / statistics.median(seconds[base])
+    lines += ["", f"The S3 server runs on the same cores: its processor time alone is {taken:.2f} of the time of `{base}` on all of them. Elsewhere it runs on machines of its own."]
     return "\n".join(lines) + "\n"
 
 
@@ -102,6 +112,7 @@ def main() -> int:
     args = parser.parse_args()
     pool.interruptible()
     seconds: dict[str, list[float]] = {d: [] for d in DURABILITIES}
+    busy: dict[str, list[float]] = {d: [] for d in DURABILITIES}
     put = {}
     with s3.Server() as server, s3proxy.Proxy(server.address) as proxy, Bench(args.scale, server, proxy) as bench:
         # The driver's JVM gets faster for a while.
@@ -112,7 +123,9 @@ def main() -> int:
             first = number % len(DURABILITIES)
             order = DURABILITIES[first:] + DURABILITIES[:first]
             for name in order:
-                seconds[name].append(bench.part(name))
+                took, used = bench.part(name)
+                seconds[name].append(took)
+                busy[name].append(used)
                 print(f"round {number + 1}: {name:<12} {seconds[name][-1]:.2f} s", file=sys.stderr, flush=True)
         for name in DURABILITIES:
             since = len(proxy.requests)
@@ -122,7 +135,7 @@ def main() -> int:
             requests = proxy.requests[since:]
             writes = [r for r in requests if r.verb in ("PUT", "POST") and r.kind != "DELETE"]
             put[name] = (sum(r.sent for r in writes), len(writes), sum(r.verb == "GET" and r.kind != "LIST" for r in requests))
-    text = report(seconds, put, args.scale, default_durability())
+    text = report(seconds, busy, put, args.scale, default_durability())
     print(text)
     if not args.no_write:
         pages.write_section(paths.ROOT / "docs" / "performance.md", TITLE, text)

@@ -19,6 +19,8 @@ class Answer:
     order: list = field(default_factory=list)
     # For an outermost LIMIT: every row of the same query without it.
     unlimited: list | None = None
+    # Spark's error class, for a query that has no rows but an error.
+    error: str | None = None
 
 
 def _split(value, doubles: list):

@@ -1,17 +1,22 @@
 """Plain Spark's answers, made in a process of its own (no Comet jar in it) and cached by everything that decides them.
 
-    python -m cne_e2e.golden tpch|chaos <scale factor> [--ansi true|false] [--fresh]     # prints seconds per query as JSON
+    python -m cne_e2e.golden tpch|chaos|tpcds <scale factor> [--ansi true|false] [--fresh]     # prints seconds per query as JSON
 """
 import argparse
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import paths, queries, session
 from .compare import Answer
+
+ERROR_CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)?)\]")
 
 
 def key(*parts: str) -> str:
@@ -51,9 +56,29 @@ def with_limits(spark, df) -> Answer:
     return got
 
 
-def path_of(scale: str, ansi: str, text: str) -> Path:
-    """File of one cached TPC-H answer. The generator is reproducible: its version and the scale stand for the data."""
-    return paths.CACHE / "golden" / f"{key('tpchgen 4.0.0', scale, ansi, text)}.json"
+@dataclass(frozen=True)
+class Suite:
+    """Queries over the tables of a generator."""
+
+    texts: Callable[[], dict[str, str]]
+    # `tpch` or `tpcds`.
+    tables: str
+    # The generator is reproducible: its version and the scale stand for the data.
+    generator: str
+
+    def path_of(self, scale: str, ansi: str, text: str) -> Path:
+        """File of one cached answer."""
+        return paths.CACHE / "golden" / f"{key(self.generator, scale, ansi, text)}.json"
+
+
+def error_class(error: Exception) -> str | None:
+    """Spark's error class of a client-side exception: from the exception, or from the text of what it wraps."""
+    get = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
+    name = get() if get else None
+    if name:
+        return name
+    found = ERROR_CLASS.findall(str(error))
+    return found[-1] if found else None
 
 
 def load(file: Path) -> Answer:
@@ -69,14 +94,21 @@ def store(file: Path, value: Answer) -> None:
     part.rename(file)
 
 
-# Queries over the TPC-H tables.
-SUITES = {"tpch": queries.tpch, "chaos": queries.chaos}
+SUITES = {
+    "tpch": Suite(queries.tpch, "tpch", "tpchgen 4.0.0"),
+    "chaos": Suite(queries.chaos, "tpch", "tpchgen 4.0.0"),
+    "tpcds": Suite(queries.tpcds, "tpcds", "tpcgen 4.0.0"),
+}
 
 
-def tpch_answers(scale: str, ansi: str = "true", fresh: bool = False, suite: str = "tpch") -> tuple[dict[str, Answer], dict[str, float]]:
+def tpch_answers(scale: str, ansi: str = "true", fresh: bool = False) -> tuple[dict[str, Answer], dict[str, float]]:
+    """Plain Spark's answers to TPC-H."""
+    return answers("tpch", scale, ansi, fresh)
+
+
+def answers(suite: str, scale: str, ansi: str = "true", fresh: bool = False) -> tuple[dict[str, Answer], dict[str, float]]:
     """Plain Spark's answers to a suite, and the seconds each took when it was run now (`fresh`, or nothing was cached)."""
-    texts = SUITES[suite]()
-    files = {name: path_of(scale, ansi, text) for name, text in texts.items()}
+    files = {name: SUITES[suite].path_of(scale, ansi, text) for name, text in SUITES[suite].texts().items()}
     seconds = {}
     if fresh or not all(f.exists() for f in files.values()):
         command = [sys.executable, "-m", "cne_e2e.golden", suite, scale, "--ansi", ansi] + (["--fresh"] if fresh else [])
@@ -86,7 +118,7 @@ def tpch_answers(scale: str, ansi: str = "true", fresh: bool = False, suite: str
 
 
 def main() -> None:
-    """Makes the TPC-H answers."""
+    """Makes the answers of a suite."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("scale")
@@ -96,15 +128,22 @@ def main() -> None:
     spark = session.classic({"spark.sql.ansi.enabled": args.ansi})
     if spark.version != paths.SPARK_VERSION:
         raise SystemExit(f"golden answers are Spark {paths.SPARK_VERSION}'s, this is {spark.version}")
-    session.tpch_views(spark, args.scale)
+    suite = SUITES[args.suite]
+    session.views(spark, suite.tables, args.scale)
     seconds = {}
-    for name, text in SUITES[args.suite]().items():
-        file = path_of(args.scale, args.ansi, text)
+    for name, text in suite.texts().items():
+        file = suite.path_of(args.scale, args.ansi, text)
         if args.fresh or not file.exists():
             start = time.monotonic()
-            spark.sql(text).collect()
+            try:
+                spark.sql(text).collect()
+                got = with_limits(spark, spark.sql(text))
+            except Exception as e:  # Spark's error is the answer, if it is one
+                got = Answer([], [], error=error_class(e))
+                if not got.error:
+                    raise
             seconds[name] = time.monotonic() - start
-            store(file, with_limits(spark, spark.sql(text)))
+            store(file, got)
             print(f"plain Spark: {name} {seconds[name]:.2f} s", file=sys.stderr, flush=True)
     print(json.dumps(seconds))
     spark.stop()

@@ -10,7 +10,14 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or CACHE / "target")
 SPARK_VERSION = "4.1.3"
 COMET_VERSION = "1.2.0"
 COMET_JAR = CACHE / "jars" / f"comet-spark-spark4.1_2.13-{COMET_VERSION}.jar"
-TPCH_TABLES = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier")
+TABLES = {
+    "tpch": ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier"),
+    "tpcds": ("call_center", "catalog_page", "catalog_returns", "catalog_sales", "customer", "customer_address", "customer_demographics",
+              "date_dim", "household_demographics", "income_band", "inventory", "item", "promotion", "reason", "ship_mode", "store",
+              "store_returns", "store_sales", "time_dim", "warehouse", "web_page", "web_returns", "web_sales", "web_site"),
+}
+# Spark's own tests: the texts of TPC-DS are in it.
+SPARK_TESTS_JAR = CACHE / "jars" / f"spark-sql_2.13-{SPARK_VERSION}-tests.jar"
 
 
 def profile() -> str:
@@ -41,7 +48,7 @@ def driver_jar() -> Path:
     return max(jars, key=lambda j: j.stat().st_mtime)
 
 
-def tpch_data(scale: str) -> Path:
-    """Folder of the TPC-H tables at a scale factor; generates them when they are missing."""
-    out = subprocess.run([ROOT / "tools" / "tpch-data", str(scale)], check=True, stdout=subprocess.PIPE, text=True)
+def data(suite: str, scale: str) -> Path:
+    """Folder of the tables of `tpch` or `tpcds` at a scale factor; generates them when they are missing."""
+    out = subprocess.run([ROOT / "tools" / "tpc-data", suite, str(scale)], check=True, stdout=subprocess.PIPE, text=True)
     return Path(out.stdout.strip().splitlines()[-1])

@@ -1,7 +1,13 @@
-"""The TPC-H query texts, read at run time from DuckDB's tpch extension: no text of others is in this repository."""
+"""Query texts. Those of TPC-H and TPC-DS are read at run time from DuckDB's extension and from Spark's tests: no text of others is in this
+repository."""
 import functools
 import glob
 import os
+import re
+import subprocess
+import zipfile
+
+from . import paths
 
 
 @functools.cache
@@ -16,6 +22,16 @@ def tpch() -> dict[str, str]:
         db.execute(f"LOAD '{extension}'")
         rows = db.execute("SELECT query_nr, query FROM tpch_queries() ORDER BY query_nr").fetchall()
     return {f"q{number}": text.strip().rstrip(";") for number, text in rows}
+
+
+@functools.cache
+def tpcds() -> dict[str, str]:
+    """`q1` to `q99` in order, four of them as `a` and `b`: as Spark's own tests have them, 103 in all."""
+    subprocess.run([paths.ROOT / "tools" / "setup", "spark-tests"], check=True)
+    with zipfile.ZipFile(paths.SPARK_TESTS_JAR) as jar:
+        found = {m[1]: m[0] for m in (re.fullmatch(r"tpcds/(q\d+[ab]?)\.sql", name) for name in jar.namelist()) if m}
+        order = sorted(found, key=lambda name: (int(re.search(r"\d+", name)[0]), name))
+        return {name: jar.read(found[name]).decode().strip().rstrip(";") for name in order}
 
 
 def chaos() -> dict[str, str]:

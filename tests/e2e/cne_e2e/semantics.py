@@ -31,7 +31,6 @@ CASES = paths.ROOT / "tests" / "semantics" / "cases"
 STORE = paths.CACHE / "semantics"
 # Codes of the pool for "this plan is not executed here" (docs/errors.md).
 REFUSAL = re.compile(r"CNE-(1004|1012)\b")
-ERROR_CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)?)\]")
 
 
 @dataclass(frozen=True)
@@ -99,16 +98,6 @@ def golden_file(file: CaseFile, case: Case) -> Path:
     return STORE / "golden" / f"{golden.key(str(file.data), json.dumps(case.settings), case.text)}.json"
 
 
-def error_class(error: Exception) -> str | None:
-    """Spark's error class of a client-side exception: from the exception, or from the text of what it wraps."""
-    get = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
-    name = get() if get else None
-    if name:
-        return name
-    found = ERROR_CLASS.findall(str(error))
-    return found[-1] if found else None
-
-
 def views(spark, file: CaseFile) -> None:
     """Registers the tables of a file."""
     for name in file.tables:
@@ -152,7 +141,7 @@ def make_golden(files: list[CaseFile], fresh: bool) -> None:
                 try:
                     answer = vars(golden.with_limits(spark, spark.sql(case.text)))
                 except Exception as e:  # Spark's error is the answer
-                    name = error_class(e)
+                    name = golden.error_class(e)
                     if not name:
                         raise RuntimeError(f"{case.label}: plain Spark fails without an error class: {tpch.first_lines(e)}") from e
                     answer = {"error": name}
@@ -182,11 +171,11 @@ def judge(spark, file: CaseFile, case: Case) -> tuple[str, str]:
             if REFUSAL.search(text):
                 expected = case.refused and case.refused.lower() in text.lower()
                 return "refused" if expected else "unexpected", tpch.first_lines(e, 300)
-            name = error_class(e)
-            if "error" in want and name == want["error"]:
+            name = golden.error_class(e)
+            if want.get("error") and name == want["error"]:
                 return "same-error", name
-            return "wrong", f"error {name} instead of {want.get('error', 'rows')}: {tpch.first_lines(e, 400)}"
-    if "error" in want:
+            return "wrong", f"error {name} instead of {want.get('error') or 'rows'}: {tpch.first_lines(e, 400)}"
+    if want.get("error"):
         return "wrong", f"rows {got.rows[:3]} instead of error {want['error']}"
     found = difference(Answer(**want), got)
     return ("wrong", found) if found else ("equal", "")

@@ -74,11 +74,18 @@ def remote(url: str):
     return SparkSession.builder.remote(url).getOrCreate()
 
 
+def views(spark, suite: str, scale: str) -> None:
+    """Registers the tables of `tpch` or `tpcds` as temporary views."""
+    data = paths.data(suite, scale)
+    for table in paths.TABLES[suite]:
+        # The specification's name has no `_sk`, and so have the queries.
+        frame = spark.read.parquet(str(data / table)).withColumnRenamed("c_last_review_date_sk", "c_last_review_date")
+        frame.createOrReplaceTempView(table)
+
+
 def tpch_views(spark, scale: str) -> None:
     """Registers the TPC-H tables as temporary views."""
-    data = paths.tpch_data(scale)
-    for table in paths.TPCH_TABLES:
-        spark.read.parquet(str(data / table)).createOrReplaceTempView(table)
+    views(spark, "tpch", scale)
 
 
 def answer(df) -> Answer:

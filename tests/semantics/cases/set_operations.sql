@@ -15,6 +15,10 @@ SELECT k, s FROM a INTERSECT SELECT k, s FROM b
 SELECT k, s FROM a EXCEPT SELECT k, s FROM b
 --- case union_widened
 SELECT k FROM a UNION ALL SELECT CAST(k AS BIGINT) FROM b
+--- case union_of_groups
+SELECT s, sum(n) AS n FROM (SELECT s, count(*) AS n FROM a GROUP BY s UNION ALL SELECT s, count(*) AS n FROM b GROUP BY s) GROUP BY s
+--- case union_of_groups_left_apart spark.sql.unionOutputPartitioning=true refused=unionOutputPartitioning
+SELECT s, sum(n) AS n FROM (SELECT s, count(*) AS n FROM a GROUP BY s UNION ALL SELECT s, count(*) AS n FROM b GROUP BY s) GROUP BY s
 --- case shared_cte
 WITH c AS (SELECT s, count(*) AS n FROM a GROUP BY s) SELECT x.s, x.n FROM c x JOIN c y ON x.n = y.n WHERE x.s <= y.s
 --- case almost_shared

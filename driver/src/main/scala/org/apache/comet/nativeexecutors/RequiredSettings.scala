@@ -18,6 +18,8 @@ object RequiredSettings {
     // Buckets and storage partitions are distributed by Spark's tasks.
     "spark.sql.sources.bucketing.enabled" -> "false",
     "spark.sql.sources.v2.bucketing.enabled" -> "false",
+    // The partitions of a union are those of its children one after the other: no partition of one is joined with one of another.
+    "spark.sql.unionOutputPartitioning" -> "false",
     "spark.comet.shuffle.mode" -> "native",
     "spark.comet.shuffle.native.partitioning.roundrobin.enabled" -> "true",
     "spark.comet.exec.localTableScan.enabled" -> "true",

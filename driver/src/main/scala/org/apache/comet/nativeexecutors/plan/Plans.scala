@@ -3,6 +3,7 @@ package org.apache.comet.nativeexecutors.plan
 import org.apache.comet.ExtendedExplainInfo
 import org.apache.comet.nativeexecutors.Unsupported
 import org.apache.spark.sql.catalyst.expressions.PlanExpression
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning
 import org.apache.spark.sql.comet._
 import org.apache.spark.sql.comet.execution.shuffle.CometShuffleExchangeExec
 import org.apache.spark.sql.execution._
@@ -72,6 +73,23 @@ private[plan] object Plans {
     case _: CometRangeExec   => Nil
     case leaf: CometLeafExec => Seq(known(leaf).getOrElse(Unsupported(leaf.nodeName, "the pool reads Parquet only")))
     case _                   => Nil
+  }
+
+  /**
+   * Spark leaves an exchange out where the children of a union are partitioned alike: then each partition of the union has
+   * to hold one partition of each child.
+   */
+  def whyUnionUnsupported(union: CometUnionExec): Seq[Unsupported] = {
+    val spark = union.originalPlan match {
+      case original: UnionExec => original.outputPartitioning
+      case _                   => union.outputPartitioning
+    }
+    spark match {
+      case _: UnknownPartitioning => Nil
+      case partitioning           =>
+        val reason = s"it relies on its children being partitioned alike ($partitioning)".take(300)
+        Seq(Unsupported(union.nodeName, reason, "SET spark.sql.unionOutputPartitioning=false"))
+    }
   }
 
   def jvmShuffle(exchange: CometShuffleExchangeExec): Unsupported = {

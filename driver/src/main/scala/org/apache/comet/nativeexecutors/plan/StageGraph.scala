@@ -79,7 +79,9 @@ final class StageGraph(resolved: Option[Resolved]) {
 
   private def create(plan: SparkPlan): Int = plan match {
     case n: CometNativeExec if n.serializedPlanOpt.isDefined => block(n)
-    case u: CometUnionExec    => add(u.nodeName, u.children.map(forward))(_.setUnion(Union.getDefaultInstance))
+    case u: CometUnionExec    =>
+      found ++= Plans.whyUnionUnsupported(u)
+      add(u.nodeName, u.children.map(forward))(_.setUnion(Union.getDefaultInstance))
     case c: CometCoalesceExec =>
       add(c.nodeName, Seq(forward(c.child)))(_.setCoalesce(Coalesce.newBuilder().setNumPartitions(c.numPartitions)))
     case t: CometTakeOrderedAndProjectExec                          => topK(t)
