@@ -7,10 +7,11 @@ use datafusion::common::ScalarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Literal;
 
+use crate::arrays::Size;
 use crate::datetime::{DateFunction, DatePart};
 use crate::decimal::check_overflow;
 use crate::negate::{DateShift, Negate};
-use crate::numeric::{IsNan, MakeDecimal, Murmur3, Round, Rounding, UnscaledValue, WholeNumber};
+use crate::numeric::{IsNan, MakeDecimal, Murmur3, Round, Rounding, Signum, UnscaledValue, WholeNumber};
 use crate::row::SparkExpr;
 use crate::strings::{StringFunction, StringOp};
 use crate::{EvalMode, QueryContext, Unsupported, hash, types};
@@ -86,9 +87,13 @@ pub fn build(call: FunctionCall<'_>) -> Result<Arc<dyn PhysicalExpr>, Unsupporte
         | "trim" | "btrim" | "ltrim" | "rtrim" | "upper" | "lower" => string_function(&call),
         "datepart" | "date_part" | "spark_dayofweek" | "spark_weekday" | "date_add" | "date_sub"
         | "date_diff" | "datediff" | "last_day" => date_function(&call),
-        "abs" | "ceil" | "floor" | "round" | "unscaled_value" | "make_decimal" | "isnan" => {
+        "abs" | "ceil" | "floor" | "round" | "unscaled_value" | "make_decimal" | "isnan" | "spark_signum" => {
             numeric_function(&call)
         }
+        "size" => match (call.args.len(), call.kind(0)) {
+            (1, DataType::List(_)) => Some(SparkExpr::create(Size, call.args.clone())),
+            _ => None,
+        },
         "murmur3_hash" => murmur3(&call),
         _ => return Err(call.refuse("there is no exact implementation of it")),
     };
@@ -249,6 +254,9 @@ fn numeric_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
                 context,
             };
             Some(SparkExpr::create(kernel, call.args.clone()))
+        }
+        ("spark_signum", 1) if kind == &DataType::Float64 => {
+            Some(SparkExpr::create(Signum, call.args.clone()))
         }
         ("isnan", 1) if types::is_float(kind) => Some(SparkExpr::create(
             IsNan {

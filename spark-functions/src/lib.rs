@@ -18,6 +18,7 @@ pub mod logic;
 pub mod strings;
 pub mod types;
 
+mod arrays;
 mod decimal_binary;
 mod negate;
 mod numeric;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int32Array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array};
 use arrow::compute::cast as arrow_cast;
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
@@ -217,6 +217,38 @@ impl Kernel for MakeDecimal {
             }
             Ok(None)
         })
+    }
+}
+
+/// Spark's `Signum` of doubles: zeros and NaN are their own.
+#[derive(Debug)]
+pub(crate) struct Signum;
+
+impl Kernel for Signum {
+    fn name(&self) -> &str {
+        "signum"
+    }
+
+    fn return_type(&self) -> &DataType {
+        &DataType::Float64
+    }
+
+    fn makes_nulls(&self) -> bool {
+        false
+    }
+
+    fn fallible(&self) -> bool {
+        false
+    }
+
+    fn invoke(&self, args: &[ColumnarValue], _rows: usize) -> Result<ColumnarValue> {
+        let (array, _) = vector::operand(&args[0])?;
+        let sign = |value: f64| match value == 0.0 || value.is_nan() {
+            true => value,
+            false => value.signum(),
+        };
+        let signs: Float64Array = array.as_primitive::<Float64Type>().unary(sign);
+        Ok(ColumnarValue::Array(Arc::new(signs)))
     }
 }
 

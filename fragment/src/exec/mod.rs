@@ -2,6 +2,7 @@
 
 mod cancel;
 mod expand;
+mod explode;
 mod fragment;
 mod group_limit;
 mod input;
@@ -16,6 +17,7 @@ pub use fragment::CometFragmentExec;
 pub use shared::{JobInputs, SharedInputs};
 
 pub(crate) use expand::ExpandExec;
+pub(crate) use explode::{ExplodeExec, Work as Explosion};
 pub(crate) use group_limit::{GroupLimitExec, RankKind};
 pub(crate) use input::InputExec;
 pub(crate) use range::RangeExec;

@@ -155,6 +155,7 @@ impl<'a> Planner<'a> {
             OpStruct::Sort(sort) => self.sort(sort, child()?),
             OpStruct::Limit(limit) => self.limit(limit, child()?),
             OpStruct::Expand(expand) => self.expand(id, expand, child()?),
+            OpStruct::Explode(explode) => self.explode(id, explode, child()?),
             OpStruct::Window(window) => self.window(id, window, child()?),
             OpStruct::WindowGroupLimit(limit) => self.group_limit(limit, child()?),
             OpStruct::HashAgg(aggregate) => self.aggregate(id, aggregate, child()?),

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Schema};
 use cne_proto::spark_expression::DataType as SparkType;
 use cne_proto::spark_operator::operator::OpStruct;
-use cne_proto::spark_operator::{Expand, Filter, Limit, NativeScan, Projection, RangeScan, Sort};
+use cne_proto::spark_operator::{Expand, Explode, Filter, Limit, NativeScan, Projection, RangeScan, Sort};
 use datafusion::physical_expr::expressions::{CastExpr, Column};
 use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::physical_plan::filter::FilterExec;
@@ -13,7 +13,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::{Plan, Planner, column_name, rename};
 use crate::error::{Fail, Issue};
-use crate::exec::{ExpandExec, InputExec, RangeExec};
+use crate::exec::{ExpandExec, ExplodeExec, Explosion, InputExec, RangeExec};
 use crate::expr::order;
 use crate::scan::{check_scan, plan_scan};
 use crate::types::{self, same_values};
@@ -28,6 +28,7 @@ pub(super) fn arity(kind: &OpStruct) -> Option<usize> {
         | O::Sort(_)
         | O::Limit(_)
         | O::Expand(_)
+        | O::Explode(_)
         | O::HashAgg(_)
         | O::Window(_)
         | O::WindowGroupLimit(_) => Some(1),
@@ -53,7 +54,6 @@ pub(super) fn refusal(kind: &OpStruct) -> Option<Issue> {
         O::ParquetWriter(_) => Issue::new("parquet_writer", writes),
         O::IcebergWrite(_) => Issue::new("iceberg_write", writes),
         O::MergeRows(_) => Issue::new("merge_rows", writes),
-        O::Explode(_) => Issue::new("explode", "generators are not executed"),
         O::Sample(_) => Issue::new(
             "sample",
             "its rows depend on the order of rows, which a retried task does not repeat",
@@ -201,6 +201,36 @@ impl<'a> Planner<'a> {
             Arc::new(Schema::new(fields)),
             child,
         )))
+    }
+
+    /// The columns of `project_list`, the position where it is asked for, the element.
+    pub(super) fn explode(&mut self, id: usize, explode: &Explode, child: Plan) -> Result<Plan, Fail> {
+        let schema = child.schema();
+        let columns = self.exprs(&schema).plan_all(&explode.project_list);
+        let list = self.exprs(&schema).plan_opt(explode.child.as_ref())?;
+        let columns = columns?;
+        let DataType::List(element) = &list.data_type else {
+            return Err(Issue::new(
+                "explode",
+                format!("{} is not exploded, only arrays are", list.data_type),
+            )
+            .into());
+        };
+        let mut types: Vec<DataType> = columns.iter().map(|column| column.data_type.clone()).collect();
+        if explode.position {
+            types.push(DataType::Int32);
+        }
+        types.push(element.data_type().clone());
+        let fields = types.into_iter().enumerate();
+        let fields = fields.map(|(i, data_type)| Field::new(column_name(id, i), data_type, true));
+        let explosion = Explosion {
+            columns: columns.into_iter().map(|column| column.expr).collect(),
+            list: list.expr,
+            outer: explode.outer,
+            position: explode.position,
+            schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
+        };
+        Ok(Arc::new(ExplodeExec::new(explosion, child)))
     }
 }
 

@@ -8,7 +8,7 @@ use cne_proto::spark_expression::{
 };
 use cne_proto::spark_operator::operator::OpStruct;
 use cne_proto::spark_operator::{
-    ArrowPythonUdf, ContribScan, CsvScan, Explode, Filter, IcebergScan, IcebergWrite, MergeRows, NativeScan,
+    ArrowPythonUdf, ContribScan, CsvScan, Filter, IcebergScan, IcebergWrite, MergeRows, NativeScan,
     NativeScanCommon, Operator, ParquetWriter, Projection, Sample, ShuffleWriter, Sort, SparkStructField,
 };
 use prost::Message;
@@ -54,7 +54,6 @@ fn operators_are_refused_by_name() {
             "iceberg_write",
         ),
         (above(OpStruct::MergeRows(MergeRows::default())), "merge_rows"),
-        (above(OpStruct::Explode(Explode::default())), "explode"),
         (above(OpStruct::Sample(Sample::default())), "sample"),
         (
             above(OpStruct::ArrowPythonUdf(ArrowPythonUdf::default())),
