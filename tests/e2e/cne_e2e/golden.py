@@ -1,6 +1,6 @@
 """Plain Spark's answers, made in a process of its own (no Comet jar in it) and cached by everything that decides them.
 
-    python -m cne_e2e.golden tpch|chaos|tpcds <scale factor> [--ansi true|false] [--fresh]     # prints seconds per query as JSON
+    python -m cne_e2e.golden tpch|chaos|tpcds <scale factor> [--queries q1,q3] [--ansi true|false] [--fresh]     # prints seconds per query as JSON
 """
 import argparse
 import hashlib
@@ -106,12 +106,14 @@ def tpch_answers(scale: str, ansi: str = "true", fresh: bool = False) -> tuple[d
     return answers("tpch", scale, ansi, fresh)
 
 
-def answers(suite: str, scale: str, ansi: str = "true", fresh: bool = False) -> tuple[dict[str, Answer], dict[str, float]]:
-    """Plain Spark's answers to a suite, and the seconds each took when it was run now (`fresh`, or nothing was cached)."""
-    files = {name: SUITES[suite].path_of(scale, ansi, text) for name, text in SUITES[suite].texts().items()}
+def answers(suite: str, scale: str, ansi: str = "true", fresh: bool = False, names=None) -> tuple[dict[str, Answer], dict[str, float]]:
+    """Plain Spark's answers to a suite or some of it, and the seconds each took when it was run now (`fresh`, or nothing was cached)."""
+    texts = SUITES[suite].texts()
+    files = {name: SUITES[suite].path_of(scale, ansi, texts[name]) for name in names or texts}
     seconds = {}
     if fresh or not all(f.exists() for f in files.values()):
-        command = [sys.executable, "-m", "cne_e2e.golden", suite, scale, "--ansi", ansi] + (["--fresh"] if fresh else [])
+        command = [sys.executable, "-m", "cne_e2e.golden", suite, scale, "--ansi", ansi, "--queries", ",".join(files)]
+        command += ["--fresh"] if fresh else []
         out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=paths.ROOT / "tests" / "e2e")
         seconds = json.loads(out.stdout.splitlines()[-1])
     return {name: load(file) for name, file in files.items()}, seconds
@@ -123,6 +125,7 @@ def main() -> None:
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("scale")
     parser.add_argument("--ansi", default="true", choices=["true", "false"])
+    parser.add_argument("--queries", help="which ones, by default all")
     parser.add_argument("--fresh", action="store_true", help="run also what is cached")
     args = parser.parse_args()
     spark = session.classic({"spark.sql.ansi.enabled": args.ansi})
@@ -131,7 +134,9 @@ def main() -> None:
     suite = SUITES[args.suite]
     session.views(spark, suite.tables, args.scale)
     seconds = {}
-    for name, text in suite.texts().items():
+    texts = suite.texts()
+    for name in args.queries.split(",") if args.queries else texts:
+        text = texts[name]
         file = suite.path_of(args.scale, args.ansi, text)
         if args.fresh or not file.exists():
             start = time.monotonic()

@@ -24,9 +24,9 @@ def summary(verdicts) -> tuple[str, int]:
     return f"tpcds: {equal}/{len(verdicts)} equal, refused {refused}, wrong {wrong}", 1 if wrong else 0
 
 
-def column(spark, scale: str, names, settings: dict):
+def column(spark, scale: str, names: list[str], settings: dict):
     """Runs the queries under the settings, which are undone afterwards; yields results."""
-    want, _ = golden.answers("tpcds", scale, settings.get("spark.sql.ansi.enabled", "true"))
+    want, _ = golden.answers("tpcds", scale, settings.get("spark.sql.ansi.enabled", "true"), names=names)
     with semantics.Settings(spark, settings.items()):
         for name in names:
             yield tpch.check(spark, name, want[name], queries.tpcds()[name])
@@ -40,17 +40,18 @@ def main() -> int:
     parser.add_argument("--matrix", action="store_true")
     args = parser.parse_args()
     pool.interruptible()
+    names = args.queries.split(",")
     columns = matrix.CLASSIC if args.matrix else {"default": {}}
     for settings in columns.values():
-        golden.answers("tpcds", args.scale, settings.get("spark.sql.ansi.enabled", "true"))
+        golden.answers("tpcds", args.scale, settings.get("spark.sql.ansi.enabled", "true"), names=names)
     found = []
     with pool.temporary() as p:
         spark = session.classic(session.pool_conf(p.url))
         session.views(spark, "tpcds", args.scale)
-        for name, settings in columns.items():
-            for r in column(spark, args.scale, args.queries.split(","), settings):
+        for label, settings in columns.items():
+            for r in column(spark, args.scale, names, settings):
                 found.append(verdict(r))
-                print(f"{name:<13} {r.query:<5} {r.rows:>6} rows {r.seconds:>7.2f} s  {found[-1]:<8} {r.difference or ''}", flush=True)
+                print(f"{label:<13} {r.query:<5} {r.rows:>6} rows {r.seconds:>7.2f} s  {found[-1]:<8} {r.difference or ''}", flush=True)
         spark.stop()
     line, code = summary(found)
     print(line, flush=True)

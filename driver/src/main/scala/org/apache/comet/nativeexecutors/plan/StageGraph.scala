@@ -79,7 +79,7 @@ final class StageGraph(resolved: Option[Resolved]) {
 
   private def create(plan: SparkPlan): Int = plan match {
     case n: CometNativeExec if n.serializedPlanOpt.isDefined => block(n)
-    case u: CometUnionExec    =>
+    case u: CometUnionExec                                   =>
       found ++= Plans.whyUnionUnsupported(u)
       add(u.nodeName, u.children.map(forward))(_.setUnion(Union.getDefaultInstance))
     case c: CometCoalesceExec =>
