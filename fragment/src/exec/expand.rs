@@ -12,6 +12,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, TryStreamExt, stream};
 
+use crate::exec::unary;
 use crate::properties::unordered_properties;
 
 type Projection = Arc<[Arc<dyn PhysicalExpr>]>;
@@ -38,6 +39,22 @@ impl ExpandExec {
             metrics: ExecutionPlanMetricsSet::new(),
         }
     }
+
+    fn above(&self, child: Arc<dyn ExecutionPlan>) -> Self {
+        Self {
+            projections: self.projections.clone(),
+            child,
+            properties: Arc::clone(&self.properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    fn expressions(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        self.projections
+            .iter()
+            .flat_map(|projection| projection.iter())
+            .collect()
+    }
 }
 
 impl DisplayAs for ExpandExec {
@@ -48,46 +65,7 @@ impl DisplayAs for ExpandExec {
 
 #[allow(deprecated)] // with_new_children is required until its successor is
 impl ExecutionPlan for ExpandExec {
-    fn name(&self) -> &'static str {
-        "ExpandExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.child]
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let child = children.pop().unwrap_or_else(|| Arc::clone(&self.child));
-        Ok(Arc::new(Self {
-            projections: self.projections.clone(),
-            child,
-            properties: Arc::clone(&self.properties),
-            metrics: ExecutionPlanMetricsSet::new(),
-        }))
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        for expr in self.projections.iter().flat_map(|projection| projection.iter()) {
-            if f(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
-    }
+    unary!("ExpandExec");
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let metrics = BaselineMetrics::new(&self.metrics, partition);

@@ -13,6 +13,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, TryStreamExt, stream};
 
+use crate::exec::unary;
 use crate::properties::unordered_properties;
 
 /// Spark's `explode` and `posexplode`, also the outer ones: each row once for each element of a list.
@@ -47,6 +48,19 @@ impl ExplodeExec {
             metrics: ExecutionPlanMetricsSet::new(),
         }
     }
+
+    fn above(&self, child: Arc<dyn ExecutionPlan>) -> Self {
+        Self {
+            work: Arc::clone(&self.work),
+            child,
+            properties: Arc::clone(&self.properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    fn expressions(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        self.work.columns.iter().chain([&self.work.list]).collect()
+    }
 }
 
 impl DisplayAs for ExplodeExec {
@@ -61,46 +75,7 @@ impl DisplayAs for ExplodeExec {
 
 #[allow(deprecated)] // with_new_children is required until its successor is
 impl ExecutionPlan for ExplodeExec {
-    fn name(&self) -> &'static str {
-        "ExplodeExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.child]
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let child = children.pop().unwrap_or_else(|| Arc::clone(&self.child));
-        Ok(Arc::new(Self {
-            work: Arc::clone(&self.work),
-            child,
-            properties: Arc::clone(&self.properties),
-            metrics: ExecutionPlanMetricsSet::new(),
-        }))
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        for expr in self.work.columns.iter().chain([&self.work.list]) {
-            if f(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
-    }
+    unary!("ExplodeExec");
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let metrics = BaselineMetrics::new(&self.metrics, partition);

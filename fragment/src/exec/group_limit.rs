@@ -14,6 +14,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Pla
 use futures::TryStreamExt;
 
 use super::keys::Keys;
+use crate::exec::unary;
 use crate::properties::unordered_properties;
 
 /// By which number the rows of a group are counted.
@@ -54,6 +55,15 @@ impl GroupLimitExec {
             metrics: ExecutionPlanMetricsSet::new(),
         }
     }
+
+    fn above(&self, child: Arc<dyn ExecutionPlan>) -> Self {
+        let (partition_by, order_by) = (self.partition_by.clone(), self.order_by.clone());
+        Self::new(partition_by, order_by, self.most, self.kind, child)
+    }
+
+    fn expressions(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        self.partition_by.iter().chain(&self.order_by).collect()
+    }
 }
 
 impl DisplayAs for GroupLimitExec {
@@ -64,48 +74,7 @@ impl DisplayAs for GroupLimitExec {
 
 #[allow(deprecated)] // with_new_children is required until its successor is
 impl ExecutionPlan for GroupLimitExec {
-    fn name(&self) -> &'static str {
-        "GroupLimitExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.child]
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let child = children.pop().unwrap_or_else(|| Arc::clone(&self.child));
-        let (partition_by, order_by) = (self.partition_by.clone(), self.order_by.clone());
-        Ok(Arc::new(Self::new(
-            partition_by,
-            order_by,
-            self.most,
-            self.kind,
-            child,
-        )))
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        for expr in self.partition_by.iter().chain(&self.order_by) {
-            if f(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
-    }
+    unary!("GroupLimitExec");
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let metrics = BaselineMetrics::new(&self.metrics, partition);

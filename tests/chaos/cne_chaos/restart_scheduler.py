@@ -6,36 +6,35 @@ The kill comes when the commit records of some tasks are in the store and tasks 
 committed begins to run again, or more outputs are made in all than without a restart (a query that is run again under another name). The last line is `restart-scheduler: runs N, right R, stages rerun S`; exit code 0 only for N = R, S = 0, every kill
 in the middle of its query, and executors that are the same processes at the end.
 """
-import argparse
 import random
 import sys
 import time
 from dataclasses import dataclass
 
-from cne_e2e import pool, s3, s3proxy
 from cne_e2e.running import in_the_middle
 
-from . import ledger
-from .harness import MODES, Harness
+from . import ledger, recipe
+from .harness import Harness
 
 
 @dataclass(frozen=True)
 class Run:
     """One query: whether the scheduler went away in its middle, `right` or what went wrong, stages that were run again."""
 
-    killed: bool
+    hit: bool
     outcome: str
-    stages: int = 0
+    # Stages.
+    reruns: int = 0
 
 
 def summary(runs: list[Run], wanted: int) -> tuple[str, int]:
     """The last line, and the exit code."""
-    right, stages = sum(r.outcome == "right" for r in runs), sum(r.stages for r in runs)
+    right, stages = sum(r.outcome == "right" for r in runs), sum(r.reruns for r in runs)
     line = f"restart-scheduler: runs {len(runs)}, right {right}, stages rerun {stages}"
-    return line, 0 if len(runs) == right == sum(r.killed for r in runs) == wanted and stages == 0 else 1
+    return line, 0 if len(runs) == right == sum(r.hit for r in runs) == wanted and stages == 0 else 1
 
 
-def one(harness: Harness, rng: random.Random, name: str) -> tuple[Run, str]:
+def one(harness: Harness, rng: random.Random, name: str, _: int) -> tuple[Run, str]:
     """Runs one query."""
     undisturbed = harness.baseline(name)
     harness.started()
@@ -64,35 +63,5 @@ def one(harness: Harness, rng: random.Random, name: str) -> tuple[Run, str]:
     return Run(killed, outcome, max(len(stages), bool(reruns))), text + again
 
 
-def main() -> int:
-    """Runs the restarts."""
-    parser = argparse.ArgumentParser(prog="cne_chaos.restart_scheduler", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", type=int)
-    parser.add_argument("--scale", default="1")
-    parser.add_argument("--mode", choices=MODES, default="store", help="how outputs are stored")
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    args = parser.parse_args()
-    pool.interruptible()
-    print(f"seed {args.seed}", flush=True)
-    rng, runs, missed = random.Random(args.seed), [], 0
-    with s3.Server() as server, s3proxy.Proxy(server.address) as proxy, Harness(args.scale, server, proxy, args.mode, ("tpch",)) as harness:
-        while len(runs) < args.runs:
-            name = rng.choice(list(harness.texts))
-            run, text = one(harness, rng, name)
-            again = not run.killed and run.outcome == "right" and missed < args.runs
-            if again:
-                missed += 1
-            else:
-                runs.append(run)
-            if run.outcome != "right" or run.stages:
-                text += f"; logs in {harness.keep_logs(f'restart-scheduler-{args.seed}-{len(runs)}')}"
-            print(f"{'' if again else len(runs):>3} {name:<4} {text}", flush=True)
-    print(f"killed mid-query {sum(r.killed for r in runs)}; missed and taken again: {missed}")
-    line, code = summary(runs, args.runs)
-    print(line, flush=True)
-    return code
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(recipe.main("restart_scheduler", __doc__, one, summary))

@@ -3,21 +3,19 @@
     python -m cne_chaos.scale_in 50 [--scale 1] [--seed N] [--mode write-behind]
 
 A run counts as drained mid-query only when tasks of the query ran right before the signal, it had not succeeded right after it, and every executor
-that got it ended with 0. With the whole pool drained, a new executor is started when the last one has ended, and has to finish the query. A query
-that was over before its moment came is no run; another one takes its place. The last line is
+that got it ended with 0. With the whole pool drained, a new executor is started when the last one has ended, and has to finish the query. The last line is
 `scale-in: runs N, right R, wrong W, drained mid-query D, tasks rerun after commit C`; exit code 0 only for N = R = D and C = 0.
 """
-import argparse
 import random
 import signal
 import sys
 import time
 from dataclasses import dataclass
 
-from cne_e2e import pool, s3, s3proxy
 from cne_e2e.running import in_the_middle
 
-from .harness import MODES, Harness
+from . import recipe
+from .harness import Harness
 
 # A drain lets running tasks end.
 DRAIN_SECONDS = 120
@@ -27,14 +25,14 @@ DRAIN_SECONDS = 120
 class Run:
     """One query: whether executors went away in its middle, and `right`, or what went wrong."""
 
-    drained: bool
+    hit: bool
     outcome: str
     reruns: int = 0
 
 
 def summary(runs: list[Run], wanted: int) -> tuple[str, int]:
     """The last line, and the exit code."""
-    right, drained, reruns = sum(r.outcome == "right" for r in runs), sum(r.drained for r in runs), sum(r.reruns for r in runs)
+    right, drained, reruns = sum(r.outcome == "right" for r in runs), sum(r.hit for r in runs), sum(r.reruns for r in runs)
     line = (f"scale-in: runs {len(runs)}, right {right}, wrong {len(runs) - right}, drained mid-query {drained}, "
             f"tasks rerun after commit {reruns}")
     return line, 0 if len(runs) == right == drained == wanted and reruns == 0 else 1
@@ -62,8 +60,9 @@ def drain(harness: Harness, query, victims: list[str]) -> tuple[bool, str]:
     return unfinished, text
 
 
-def one(harness: Harness, rng: random.Random, name: str, everything: bool) -> tuple[Run, str]:
+def one(harness: Harness, rng: random.Random, name: str, number: int) -> tuple[Run, str]:
     """Runs one query."""
+    everything = number % 3 == 2
     undisturbed = harness.baseline(name)
     victims = rng.sample(harness.names, len(harness.names) if everything else 1)
     harness.started()
@@ -82,34 +81,5 @@ def one(harness: Harness, rng: random.Random, name: str, everything: bool) -> tu
     return Run(drained, outcome, reruns), text + again
 
 
-def main() -> int:
-    """Runs the drains."""
-    parser = argparse.ArgumentParser(prog="cne_chaos.scale_in", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", type=int)
-    parser.add_argument("--scale", default="1")
-    parser.add_argument("--mode", choices=MODES, default="store", help="how outputs are stored")
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    args = parser.parse_args()
-    pool.interruptible()
-    print(f"seed {args.seed}", flush=True)
-    rng, runs, missed = random.Random(args.seed), [], 0
-    with s3.Server() as server, s3proxy.Proxy(server.address) as proxy, Harness(args.scale, server, proxy, args.mode, ("tpch",)) as harness:
-        while len(runs) < args.runs:
-            name = rng.choice(list(harness.texts))
-            run, text = one(harness, rng, name, len(runs) % 3 == 2)
-            again = not run.drained and run.outcome == "right" and not run.reruns and missed < args.runs
-            if again:
-                missed += 1
-            else:
-                runs.append(run)
-            if run.outcome != "right" or run.reruns:
-                text += f"; logs in {harness.keep_logs(f'scale-in-{args.seed}-{len(runs)}')}"
-            print(f"{'' if again else len(runs):>3} {name:<4} {text}", flush=True)
-    print(f"missed and taken again: {missed}")
-    line, code = summary(runs, args.runs)
-    print(line, flush=True)
-    return code
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(recipe.main("scale_in", __doc__, one, summary))

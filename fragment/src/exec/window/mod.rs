@@ -23,6 +23,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Pla
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::keys::Keys;
+use crate::exec::unary;
 use crate::properties::unordered_properties;
 pub(crate) use aggregate::WindowAggregate;
 use chunk::{Chunk, Cutter};
@@ -66,6 +67,26 @@ impl WindowExec {
             metrics: ExecutionPlanMetricsSet::new(),
         }
     }
+
+    fn above(&self, child: Arc<dyn ExecutionPlan>) -> Self {
+        Self {
+            partition_by: self.partition_by.clone(),
+            order_by: self.order_by.clone(),
+            columns: Arc::clone(&self.columns),
+            child,
+            properties: Arc::clone(&self.properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    fn expressions(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        let of_functions = self.columns.iter().flat_map(|column| column.function.args());
+        self.partition_by
+            .iter()
+            .chain(&self.order_by)
+            .chain(of_functions)
+            .collect()
+    }
 }
 
 impl DisplayAs for WindowExec {
@@ -76,49 +97,7 @@ impl DisplayAs for WindowExec {
 
 #[allow(deprecated)] // with_new_children is required until its successor is
 impl ExecutionPlan for WindowExec {
-    fn name(&self) -> &'static str {
-        "WindowExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.child]
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let child = children.pop().unwrap_or_else(|| Arc::clone(&self.child));
-        Ok(Arc::new(Self {
-            partition_by: self.partition_by.clone(),
-            order_by: self.order_by.clone(),
-            columns: Arc::clone(&self.columns),
-            child,
-            properties: Arc::clone(&self.properties),
-            metrics: ExecutionPlanMetricsSet::new(),
-        }))
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        let of_functions = self.columns.iter().flat_map(|column| column.function.args());
-        for expr in self.partition_by.iter().chain(&self.order_by).chain(of_functions) {
-            if f(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
-    }
+    unary!("WindowExec");
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let metrics = BaselineMetrics::new(&self.metrics, partition);
