@@ -279,7 +279,9 @@ async fn a_stored_output_that_is_lost_in_the_middle_is_made_again() {
         .await
         .unwrap();
     let stop = CancellationToken::new();
-    let running = executor(&handle, directory.path(), "a", stop.clone(), &[]);
+    // Each output has an object that can be lost.
+    let objects = [("CNE_INLINE_BYTES", "0")];
+    let running = executor(&handle, directory.path(), "a", stop.clone(), &objects);
     while handle.pool.executors().await.is_empty() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
