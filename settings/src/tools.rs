@@ -48,6 +48,10 @@ pub(crate) const TOOL_VARIABLES: &[(&str, &str)] = &[
         "Set by the scripts themselves: the version of that jar.",
     ),
     (
+        "CNE_SPARK_TESTS_JAR",
+        "Set by the scripts themselves: the jar of Spark's own SQL tests.",
+    ),
+    (
         "CNE_SPARK_VERSION",
         "Set by the scripts themselves: the version of Spark.",
     ),
