@@ -64,12 +64,10 @@ tpch-matrix *args: setup binaries driver
 
 # the 103 TPC-DS queries of Spark's own tests through the pool and on plain Spark; last line `tpcds: E/103 equal, refused R, wrong W`
 tpcds *args: setup binaries driver
-    @tools/setup spark-tests
     {{python}} -m cne_e2e.tpcds --scale {{ if sf == "" { "1" } else { sf } }} {{args}}
 
 # TPC-DS with AQE on and off, ANSI off, and without broadcast joins
 tpcds-matrix *args: setup binaries driver
-    @tools/setup spark-tests
     {{python}} -m cne_e2e.tpcds --matrix --scale {{ if sf == "" { "0.01" } else { sf } }} {{args}}
 
 # kill -9 one of two executors in the middle of TPC-H queries, `runs` times

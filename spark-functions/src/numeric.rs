@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int32Array};
 use arrow::compute::cast as arrow_cast;
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
@@ -242,13 +242,11 @@ impl Kernel for Signum {
     }
 
     fn invoke(&self, args: &[ColumnarValue], _rows: usize) -> Result<ColumnarValue> {
-        let (array, _) = vector::operand(&args[0])?;
         let sign = |value: f64| match value == 0.0 || value.is_nan() {
             true => value,
             false => value.signum(),
         };
-        let signs: Float64Array = array.as_primitive::<Float64Type>().unary(sign);
-        Ok(ColumnarValue::Array(Arc::new(signs)))
+        vector::unary::<Float64Type, Float64Type>(&args[0], &DataType::Float64, |value| Ok(Some(sign(value))))
     }
 }
 

@@ -122,9 +122,7 @@ impl ShuffleStore {
                 ?never,
                 "an output stays on its executor: what it was made from is not in the store"
             );
-            if !record.data_key.is_empty() {
-                self.delete_data(&record.data_key).await;
-            }
+            self.delete_data(&record.data_key).await;
             return Ok(false);
         }
         let committed = self.commit(record.clone()).await?;
@@ -140,9 +138,7 @@ impl ShuffleStore {
     async fn unpublish(&self, output: &MapOutput, stored: &StoredRecord) {
         let commit = output.id.commit_key(output.version.generation);
         for key in commit.into_iter().chain([stored.record.data_key.clone()]) {
-            if !key.is_empty() {
-                self.delete_data(&key).await;
-            }
+            self.delete_data(&key).await;
         }
     }
 
@@ -165,9 +161,7 @@ impl ShuffleStore {
         if let Some(sharing) = self.sharing()
             && let Some(never) = self.never_published(sharing, &record, || true).await?
         {
-            if !record.data_key.is_empty() {
-                self.delete_data(&record.data_key).await;
-            }
+            self.delete_data(&record.data_key).await;
             return Err(lost(&never.id, "nobody can publish it", false));
         }
         self.commit(record).await

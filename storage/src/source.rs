@@ -225,16 +225,20 @@ impl Source {
     async fn ask_holder(&self, range: Range<u64>) -> Option<Bytes> {
         let sharing = self.store.sharing()?;
         let holder = sharing.holder(&self.output)?;
-        let answer = sharing.peers.range(&holder, self.key(), range);
-        sharing.ask(&holder, answer).await
+        self.ask_executor(&holder, range).await
     }
 
     /// Of an output that is not in the store: its executor may have been paused, or busy.
     async fn ask_silent_holder(&self, range: Range<u64>) -> Option<Bytes> {
         let sharing = self.store.sharing()?;
         let holder = sharing.silent_holder(&self.output)?;
-        let answer = sharing.peers.range(&holder, self.key(), range);
-        sharing.ask(&holder, answer).await
+        self.ask_executor(&holder, range).await
+    }
+
+    async fn ask_executor(&self, holder: &Arc<str>, range: Range<u64>) -> Option<Bytes> {
+        let sharing = self.store.sharing()?;
+        let answer = sharing.peers.range(holder, self.key(), range);
+        sharing.ask(holder, answer).await
     }
 
     async fn ask_store(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
@@ -251,9 +255,7 @@ impl Source {
     }
 
     async fn lost(&self) -> Result<StoreError, StoreError> {
-        let (id, version) = (&self.output.id, self.output.version);
-        let record = self.store.published(id, version.generation).await?;
-        let published = record.is_some_and(|found| found.record.attempt == version.attempt);
-        Ok(lost(id, "no data object", published))
+        let published = self.store.published_by(&self.output).await?.is_ok();
+        Ok(lost(&self.output.id, "no data object", published))
     }
 }

@@ -224,14 +224,17 @@ impl ShuffleStore {
             return Ok(None);
         };
         let won = stored.record == *ours;
-        if !won && !ours.data_key.is_empty() {
+        if !won {
             self.delete_data(&ours.data_key).await;
         }
         Ok(Some(Committed { won, stored }))
     }
 
-    /// Removes data that no record refers to. A failure costs space only, until the namespace is deleted.
+    /// Removes data that no record refers to; an empty key is no data. A failure costs space only, until the namespace is deleted.
     pub(crate) async fn delete_data(&self, data_key: &str) {
+        if data_key.is_empty() {
+            return;
+        }
         let path = self.locate(data_key);
         match self.retry.run("delete", &path, || self.store.delete(&path)).await {
             Ok(Ok(()) | Err(Error::NotFound { .. })) => {}
@@ -303,7 +306,7 @@ impl ShuffleStore {
     }
 
     /// The published record of what one attempt wrote, or why there is none.
-    async fn published_by(
+    pub(crate) async fn published_by(
         &self,
         output: &MapOutput,
     ) -> Result<Result<Arc<StoredRecord>, &'static str>, StoreError> {
