@@ -104,12 +104,21 @@ coldstart *args: setup
     CNE_PROFILE=release {{python}} -m cne_e2e.coldstart {{args}}
 
 # plain Spark's answers to the semantics cases, made again
-golden: setup
-    {{python}} -m cne_e2e.semantics golden
+golden *args: setup
+    {{python}} -m cne_e2e.semantics golden --fresh {{args}}
 
-# the semantics cases on the pool against plain Spark
+# the semantics cases on the pool against plain Spark, under nine combinations of zone, partitions and batch size (`--cells all`: eighteen)
 semantics *args: setup binaries driver
-    {{python}} -m cne_e2e.semantics run {{args}}
+    {{python}} -m cne_e2e.semantics run --cells pairs {{args}}
+
+# what the semantics cases prove, written down: tests/semantics/evidence.txt and docs/compatibility.md
+evidence: setup binaries driver
+    {{python}} -m cne_e2e.semantics evidence
+    UPDATE_DOCS=1 cargo test --locked -q -p cne-semantics -p workspace-features --test compatibility
+
+# requests of the semantics cases with plain Spark's answers, for `cargo test`: tests/semantics/corpus
+corpus: setup binaries driver
+    {{python}} -m cne_e2e.corpus
 
 # TPC-H's requests of a real driver, run again in one process without pool and JVM; last line `N/N equal`
 replay: setup binaries driver
@@ -125,6 +134,12 @@ bench-quick *args:
     CNE_PROFILE=release tools/build-binaries
     tools/build-driver
     CNE_PROFILE=release {{python}} -m cne_e2e.bench --scale {{ if sf == "" { "1" } else { sf } }} {{args}}
+
+# TPC-DS at scale 1 on the pool, Spark and Comet in Spark; writes a section of docs/performance.md
+bench-tpcds *args: setup
+    CNE_PROFILE=release tools/build-binaries
+    tools/build-driver
+    CNE_PROFILE=release {{python}} -m cne_e2e.bench --suite tpcds --scale {{ if sf == "" { "1" } else { sf } }} {{args}}
 
 # TPC-H at scale 1 on an S3 server under each durability; writes a section of docs/performance.md
 bench-s3 *args: setup

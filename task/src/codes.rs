@@ -23,7 +23,7 @@ codes! {
     COMET_VERSION = "CNE-1001", false, "The driver's Comet version is not the one the pool was built for.";
     FINGERPRINT = "CNE-1002", false, "The driver's Comet messages differ from the pool's (schema fingerprint).";
     SPARK_VERSION = "CNE-1003", false, "The pool does not know the driver's Spark version.";
-    CONFIG_KEY = "CNE-1004", false, "The request carries a setting that the pool does not read.";
+    CONFIG_KEY = "CNE-1004", false, "The request carries a setting that the pool does not read, or a value that it cannot have.";
     TOO_LARGE = "CNE-1005", false, "The request is larger than the pool accepts.";
     UNKNOWN_FIELD = "CNE-1006", false, "The request has a field that the pool does not know.";
     TOO_DEEP = "CNE-1007", false, "The request is nested deeper than the pool accepts.";

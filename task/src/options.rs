@@ -20,6 +20,15 @@ use serde::de::DeserializeOwned;
 /// removes an executor to which it could not be sent.
 pub const GRPC_MESSAGE_BYTES: usize = 256 << 20;
 
+/// The session's setting of how many rows a batch has at most.
+pub const BATCH_SIZE: &str = "spark.comet.batchSize";
+
+/// A value of [`BATCH_SIZE`], in rows; `None` for what is no size of a batch.
+#[must_use]
+pub fn batch_size(text: &str) -> Option<usize> {
+    text.parse().ok().filter(|rows| (1..=1 << 20).contains(rows))
+}
+
 /// When the output of a task counts as committed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Durability {
@@ -90,8 +99,13 @@ impl QueryOptions {
             .unwrap_or_default()
     }
 
-    /// Sets these options on a session.
+    /// Sets these options on a session, and what they say of DataFusion's own.
     pub fn apply_to(self, config: SessionConfig) -> SessionConfig {
+        let batch_size = self.config.get(BATCH_SIZE).and_then(|text| batch_size(text));
+        let config = match batch_size {
+            Some(rows) => config.with_batch_size(rows),
+            None => config,
+        };
         config.with_option_extension(self)
     }
 }
@@ -225,6 +239,22 @@ mod tests {
             received = received.update_from_key_value_pair(&[pair]);
         }
         assert_eq!(QueryOptions::of(&received), sent);
+    }
+
+    #[test]
+    fn a_session_has_its_batch_size() {
+        let sized = |text: &str| {
+            let config = BTreeMap::from([(BATCH_SIZE.to_owned(), text.to_owned())]);
+            let query = QueryOptions {
+                config,
+                ..Default::default()
+            };
+            query.apply_to(session_config()).batch_size()
+        };
+        assert_eq!((sized("2"), sized("8192")), (2, 8192));
+        for text in ["", "0", "-1", "1048577", "many"] {
+            assert_eq!(batch_size(text), None, "{text}");
+        }
     }
 
     #[test]

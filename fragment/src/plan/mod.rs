@@ -147,7 +147,6 @@ impl<'a> Planner<'a> {
         };
         match kind {
             OpStruct::Scan(scan) => self.input(id, &scan.fields, &scan.source),
-            OpStruct::ShuffleScan(scan) => self.input(id, &scan.fields, &scan.source),
             OpStruct::NativeScan(_) => self.native_scan(id),
             OpStruct::RangeScan(range) => node::range(id, range, self.environment.partition),
             OpStruct::Projection(projection) => self.projection(id, projection, child()?),

@@ -22,7 +22,7 @@ use crate::types::{self, same_values};
 pub(super) fn arity(kind: &OpStruct) -> Option<usize> {
     use OpStruct as O;
     match kind {
-        O::Scan(_) | O::ShuffleScan(_) | O::NativeScan(_) | O::RangeScan(_) => Some(0),
+        O::Scan(_) | O::NativeScan(_) | O::RangeScan(_) => Some(0),
         O::Projection(_)
         | O::Filter(_)
         | O::Sort(_)
@@ -44,6 +44,10 @@ pub(super) fn refusal(kind: &OpStruct) -> Option<Issue> {
     let parquet = "read a table in Parquet files";
     Some(match kind {
         O::ShuffleWriter(_) => Issue::new("shuffle_writer", "exchanges travel beside blocks, not in them"),
+        O::ShuffleScan(_) => Issue::new(
+            "shuffle_scan",
+            "the input of a block is a scan, whatever exchange it comes from",
+        ),
         O::IcebergScan(_) => Issue::new("iceberg_scan", "Iceberg tables are not read").hint(parquet),
         O::CsvScan(_) => Issue::new("csv_scan", "CSV files are not read").hint(parquet),
         O::ContribScan(scan) => Issue::new(

@@ -14,13 +14,14 @@ use cne_proto::{
     v1::{QueryRequest, Rejection, stage::Kind},
 };
 use cne_task::codes::{self, Code};
+use cne_task::options::{BATCH_SIZE, batch_size};
 use prost::Message;
 
 use crate::error::Failure;
 
 /// Settings of a Spark session that an execution may read. An unknown key is refused: it would be silently without effect.
 pub const CONFIG_KEYS: &[&str] = &[
-    "spark.comet.batchSize",
+    BATCH_SIZE,
     "spark.comet.caseConversion.enabled",
     "spark.comet.parquet.rowGroupPruning.enabled",
     "spark.sql.ansi.enabled",
@@ -62,6 +63,15 @@ pub fn request(bytes: &Bytes, accepts: &Accepts) -> Result<QueryRequest, Failure
         .collect();
     if !unknown.is_empty() {
         let text = format!("the pool does not read {unknown:?}; it reads {CONFIG_KEYS:?}");
+        return Err(Failure::new(codes::CONFIG_KEY, text));
+    }
+    if let Some(text) = request.config.get(BATCH_SIZE)
+        && batch_size(text).is_none()
+    {
+        let text = format!(
+            "{BATCH_SIZE} must be a number of rows from 1 to {}, not {text:?}",
+            1 << 20
+        );
         return Err(Failure::new(codes::CONFIG_KEY, text));
     }
     if request.stages.is_empty() {

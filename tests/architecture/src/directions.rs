@@ -37,6 +37,10 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
             "cne-task",
         ],
     ),
+    (
+        "cne-semantics",
+        &["cne-proto", "cne-spark-functions", "cne-fragment"],
+    ),
 ];
 
 /// Crates, and beginnings of package names that they never reach, however far away.
@@ -66,6 +70,7 @@ const NEVER_REACH: &[(&str, &[&str])] = &[
     ("cne-task", &["ballista-scheduler", "ballista-executor"]),
     ("cne-scheduler", &["ballista-executor", "cne-executor", "jni"]),
     ("cne-executor", &["ballista-scheduler", "cne-scheduler", "jni"]),
+    ("cne-semantics", &["ballista", "cne-task", "cne-storage"]),
 ];
 
 #[test]

@@ -3,13 +3,11 @@
     python -m cne_e2e.replay [--scale 0.01]      # last line `N/N equal`: the rows of the replay against plain Spark's
 """
 import argparse
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-from . import golden, paths, pool, queries, session, tpch
+from . import golden, paths, pool, queries, semantics, session, tpch
 from .compare import Answer, difference
 from .values import encode_rows
 
@@ -30,9 +28,7 @@ def capture(folder: Path, scale: str) -> None:
 
 def replay(folder: Path) -> None:
     """Runs every request; its rows go to a file beside it."""
-    command = ["cargo", "test", "--locked", "-p", "cne-fragment", "-p", "workspace-features", "--test", "replay", "--",
-               "--ignored", "--nocapture"]
-    subprocess.run(command, check=True, cwd=paths.ROOT, env=os.environ | {"CNE_CAPTURES": str(folder)})
+    print(semantics.tool("replay", str(folder)), end="", flush=True)
 
 
 def rows(folder: Path, name: str) -> list:

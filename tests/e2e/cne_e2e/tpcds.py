@@ -7,7 +7,7 @@ With `--matrix` each query is run with AQE on and off, with ANSI off, and withou
 import argparse
 import sys
 
-from . import golden, matrix, pool, queries, semantics, session, tpch
+from . import cases, golden, matrix, pool, queries, semantics, session, tpch
 
 
 def verdict(result: tpch.Result) -> str:
@@ -27,7 +27,7 @@ def summary(verdicts) -> tuple[str, int]:
 def column(spark, scale: str, names: list[str], settings: dict):
     """Runs the queries under the settings, which are undone afterwards; yields results."""
     want, _ = golden.answers("tpcds", scale, settings.get("spark.sql.ansi.enabled", "true"), names=names)
-    with semantics.Settings(spark, settings.items()):
+    with cases.Settings(spark, settings.items()):
         for name in names:
             yield tpch.check(spark, name, want[name], queries.tpcds()[name])
 

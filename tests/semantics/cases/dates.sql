@@ -7,7 +7,7 @@ SELECT id, year(d) AS y, month(d) AS m, day(d) AS dd, quarter(d) AS q FROM d
 SELECT id, extract(YEAR FROM d) AS y, date_part('MONTH', d) AS m FROM d
 --- case add_days
 SELECT id, date_add(d, 30) AS a, date_sub(d, 90) AS b, datediff(d, DATE'1995-06-17') AS c FROM d WHERE id NOT IN (5, 6)
---- case compare
+--- case compare folding=yes
 SELECT id FROM d WHERE d >= DATE'1992-01-31' AND d < DATE'1992-01-31' + INTERVAL '8' YEAR
 --- case group_by_year
 SELECT year(d) AS y, count(*) AS c FROM d GROUP BY year(d)

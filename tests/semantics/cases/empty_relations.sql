@@ -7,7 +7,7 @@ SELECT * FROM VALUES (1, 'a') AS t(k, s) WHERE k > 5
 SELECT * FROM no_rows
 --- case filter_to_nothing
 SELECT k + 1 AS x FROM t WHERE k > 100
---- case always_false
+--- case always_false folded=yes
 SELECT k, s FROM t WHERE k <> k
 --- case inner_join
 SELECT t.s FROM t JOIN no_rows n ON t.k = n.k
@@ -27,7 +27,7 @@ SELECT t.s FROM t WHERE t.k = 1 OR EXISTS (SELECT 1 FROM no_rows n WHERE n.k = t
 SELECT k FROM t UNION ALL SELECT k FROM no_rows
 --- case sort_limit
 SELECT k FROM no_rows ORDER BY k LIMIT 3
---- case limit_zero
+--- case limit_zero folded=yes
 SELECT k FROM t LIMIT 0
 --- case scalar_subquery_without_row
 SELECT s, (SELECT max(k) FROM no_rows) AS m FROM t

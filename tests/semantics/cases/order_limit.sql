@@ -19,7 +19,7 @@ SELECT id, v FROM t ORDER BY v DESC, id LIMIT 5
 SELECT k, id FROM t ORDER BY k LIMIT 10
 --- case limit_over_group
 SELECT k, count(*) AS c FROM t GROUP BY k ORDER BY c DESC, k LIMIT 3
---- case offset
+--- case offset folding=yes
 SELECT id FROM t ORDER BY id LIMIT 5 OFFSET 7
 --- case limit_only_count
 SELECT count(*) AS c FROM (SELECT id FROM t LIMIT 13)
