@@ -33,7 +33,7 @@ SELECT l.s, r.s AS rs FROM l JOIN r ON l.k <=> r.k
 SELECT l.s, r.s AS rs FROM l JOIN r ON l.v < r.v
 --- case non_equi_left
 SELECT l.s, r.s AS rs FROM l LEFT JOIN r ON l.v < r.v AND r.k > 1
---- case cross_join refused=Join type Cross is not supported
+--- case cross_join
 SELECT l.s, r.s AS rs FROM l CROSS JOIN r
 --- case existence
 SELECT l.s FROM l WHERE l.v > 45 OR EXISTS (SELECT 1 FROM r WHERE r.k = l.k)

@@ -1,6 +1,6 @@
 package org.apache.comet.nativeexecutors
 
-import org.apache.comet.nativeexecutors.plan.StageGraph
+import org.apache.comet.nativeexecutors.plan.{Completions, StageGraph}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.comet.CometLocalTableScanExec
@@ -18,7 +18,7 @@ final case class ReplacePlan(session: SparkSession) extends Rule[SparkPlan] {
     else plan match {
       // Rows that the driver already holds, and nothing to do with them (also the answer of SHOW and DESCRIBE).
       case local: CometLocalTableScanExec => local.originalPlan
-      case _                              => ReplacePlan.replaced(plan)
+      case _                              => ReplacePlan.replaced(new Completions(session)(plan))
     }
 }
 
