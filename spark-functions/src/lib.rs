@@ -23,6 +23,7 @@ mod decimal_binary;
 mod negate;
 mod numeric;
 mod row;
+mod time;
 mod vector;
 
 #[cfg(test)]
