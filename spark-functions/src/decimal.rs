@@ -87,7 +87,11 @@ pub(crate) fn div_half_even_wide(numerator: i256, denominator: i256) -> i256 {
     if remainder < rest || (remainder == rest && !odd) {
         return quotient;
     }
-    let away = if numerator < i256::ZERO { i256::MINUS_ONE } else { i256::ONE };
+    let away = if numerator < i256::ZERO {
+        i256::MINUS_ONE
+    } else {
+        i256::ONE
+    };
     quotient.wrapping_add(away)
 }
 

@@ -16,6 +16,8 @@ pub mod functions;
 pub mod hash;
 pub mod logic;
 pub mod strings;
+pub mod temporal;
+pub mod truncate;
 pub mod types;
 
 mod arrays;

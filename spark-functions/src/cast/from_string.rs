@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, BooleanBuilder, StringArray};
+use arrow::array::{
+    Array, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, BooleanBuilder, StringArray,
+};
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType,
+    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, TimestampMicrosecondType,
 };
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ColumnarValue;

@@ -105,7 +105,8 @@ impl SparkCast {
             return Ok(Arc::clone(array));
         }
         let rows = array.len();
-        self.invoke(&[ColumnarValue::Array(Arc::clone(array))], rows)?.into_array(rows)
+        self.invoke(&[ColumnarValue::Array(Arc::clone(array))], rows)?
+            .into_array(rows)
     }
 }
 

@@ -57,7 +57,9 @@ fn check_parts(from: &DataType, to: &DataType, mode: EvalMode) -> Result<(), &'s
         (List(from), Utf8) => return check_parts(from.data_type(), to, mode),
         (Map(entries, _), Utf8) => return check_parts(entries.data_type(), to, mode),
         (Struct(fields), Utf8) => {
-            return fields.iter().try_for_each(|field| check_parts(field.data_type(), to, mode));
+            return fields
+                .iter()
+                .try_for_each(|field| check_parts(field.data_type(), to, mode));
         }
         (List(from), List(to)) | (Map(from, _), Map(to, _)) => {
             return check_parts(from.data_type(), to.data_type(), mode);
@@ -71,7 +73,11 @@ fn check_parts(from: &DataType, to: &DataType, mode: EvalMode) -> Result<(), &'s
         (Boolean, to) if is_instant(to) => legacy,
         (Boolean, to) => is_number(to) || to == &Utf8,
         (from, Utf8) => {
-            is_integer(from) || is_decimal(from) || is_instant(from) || is_local(from) || matches!(from, Date32 | Binary)
+            is_integer(from)
+                || is_decimal(from)
+                || is_instant(from)
+                || is_local(from)
+                || matches!(from, Date32 | Binary)
         }
         (Utf8, to) => is_number(to) || is_instant(to) || is_local(to) || matches!(to, Date32 | Binary),
         (from, Binary) => legacy && is_integer(from),
@@ -145,12 +151,15 @@ impl SparkCast {
     pub(super) fn raises_in_every_mode(&self) -> bool {
         use DataType::{Binary, List, Map, Struct, Utf8};
         match (&self.from, &self.to) {
-            (List(from), List(to)) | (Map(from, _), Map(to, _)) => {
-                self.between(from.data_type(), to.data_type()).raises_in_every_mode()
-            }
+            (List(from), List(to)) | (Map(from, _), Map(to, _)) => self
+                .between(from.data_type(), to.data_type())
+                .raises_in_every_mode(),
             (Struct(from), Struct(to)) => {
                 let mut pairs = from.iter().zip(to);
-                pairs.any(|(from, to)| self.between(from.data_type(), to.data_type()).raises_in_every_mode())
+                pairs.any(|(from, to)| {
+                    self.between(from.data_type(), to.data_type())
+                        .raises_in_every_mode()
+                })
             }
             (Binary | List(_) | Map(..) | Struct(_), Utf8) => true,
             (Utf8, to) => is_number(to) || is_instant(to) || is_local(to),

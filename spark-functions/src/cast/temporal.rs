@@ -5,26 +5,22 @@ use std::sync::Arc;
 use arrow::array::{Array, AsArray};
 use arrow::compute::cast as arrow_cast;
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType as Micros,
-    i256,
+    DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type,
+    TimestampMicrosecondType as Micros, i256,
 };
-use datafusion::common::{Result, exec_datafusion_err, exec_err};
+use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ColumnarValue;
 
 use super::SparkCast;
 use super::parse::java_double;
 use crate::decimal::{POW10, div_half_even_wide, pow10_wide};
+use crate::temporal::exact;
 use crate::time::{MICROS_PER_SECOND, Zone};
 use crate::types::sql_name;
 use crate::{EvalMode, SparkErrorKind, vector};
 
 /// Digits of Scala's default `MathContext`.
 const SCALA_DIGITS: u32 = 34;
-
-/// What Java's `Math.multiplyExact` and `addExact` say; Spark raises it in every mode.
-fn long_overflow<T>(value: Option<T>) -> Result<Option<T>> {
-    value.map(Some).ok_or_else(|| exec_datafusion_err!("long overflow"))
-}
 
 impl SparkCast {
     pub(super) fn temporal(&self, input: &ColumnarValue) -> Result<ColumnarValue> {
@@ -35,18 +31,20 @@ impl SparkCast {
             (Date32, Timestamp(_, instant)) => {
                 let zone = if instant.is_some() { zone } else { Zone::UTC };
                 vector::unary::<Date32Type, Micros>(input, to, |days| {
-                    long_overflow(zone.start_of_day(days.into()).checked_mul(MICROS_PER_SECOND))
+                    exact(zone.start_of_day(days.into()).checked_mul(MICROS_PER_SECOND))
                 })
             }
             (Timestamp(_, instant), Date32) => {
                 let zone = if instant.is_some() { zone } else { Zone::UTC };
-                vector::unary::<Micros, Date32Type>(input, to, |micros| Ok(i32::try_from(zone.day_of(micros)).ok()))
+                vector::unary::<Micros, Date32Type>(input, to, |micros| {
+                    Ok(i32::try_from(zone.day_of(micros)).ok())
+                })
             }
             (Timestamp(_, Some(_)), Timestamp(_, None)) => {
-                vector::unary::<Micros, Micros>(input, to, |micros| long_overflow(zone.micros_to_local(micros)))
+                vector::unary::<Micros, Micros>(input, to, |micros| exact(zone.micros_to_local(micros)))
             }
             (Timestamp(_, None), Timestamp(_, Some(_))) => {
-                vector::unary::<Micros, Micros>(input, to, |micros| long_overflow(zone.micros_to_utc(micros)))
+                vector::unary::<Micros, Micros>(input, to, |micros| exact(zone.micros_to_utc(micros)))
             }
             (Timestamp(_, Some(_)), Int64) => vector::unary::<Micros, Int64Type>(input, to, |micros| {
                 Ok(Some(micros.div_euclid(MICROS_PER_SECOND)))
@@ -109,9 +107,13 @@ impl SparkCast {
         let (array, _) = vector::operand(input)?;
         let width = array.data_type().primitive_width().unwrap_or(8);
         let wide = arrow_cast(&array, &DataType::Int64)?;
-        let bytes = wide.as_primitive::<Int64Type>().iter().map(|value| value.map(i64::to_be_bytes));
-        let out: arrow::array::BinaryArray =
-            bytes.map(|bytes| bytes.map(|bytes| bytes[8 - width..].to_vec())).collect();
+        let bytes = wide
+            .as_primitive::<Int64Type>()
+            .iter()
+            .map(|value| value.map(i64::to_be_bytes));
+        let out: arrow::array::BinaryArray = bytes
+            .map(|bytes| bytes.map(|bytes| bytes[8 - width..].to_vec()))
+            .collect();
         Ok(ColumnarValue::Array(Arc::new(out)))
     }
 }

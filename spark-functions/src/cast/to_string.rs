@@ -173,7 +173,11 @@ impl SparkCast {
     }
 
     fn text<'a>(&self, strings: &'a StringArray, row: usize) -> &'a str {
-        if strings.is_null(row) { self.style.null } else { strings.value(row) }
+        if strings.is_null(row) {
+            self.style.null
+        } else {
+            strings.value(row)
+        }
     }
 
     /// `[1, null]`, `{k -> 1, l -> null}`, `{1, null}`.
@@ -204,7 +208,10 @@ impl SparkCast {
             }
             _ => {
                 let parts = array.as_struct();
-                let columns = columns(parts)?.iter().map(|column| self.strings(column)).collect::<Result<Vec<_>>>()?;
+                let columns = columns(parts)?
+                    .iter()
+                    .map(|column| self.strings(column))
+                    .collect::<Result<Vec<_>>>()?;
                 texts(parts, |out, row| {
                     let parts: Vec<_> = columns.iter().map(|column| self.text(column, row)).collect();
                     Ok(write!(out, "{{{}}}", parts.join(", "))?)

@@ -41,7 +41,11 @@ impl Civil {
         let in_year = day - (365 * year + year / 4 - year / 100);
         // Years begin in March, so that the leap day is the last one.
         let from_march = (5 * in_year + 2) / 153;
-        let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+        let month = if from_march < 10 {
+            from_march + 3
+        } else {
+            from_march - 9
+        };
         Self {
             year: year + cycle * 400 + i64::from(month <= 2),
             month,
@@ -68,7 +72,14 @@ impl Civil {
 
     /// The day of the year, from 1.
     pub(crate) fn day_of_year(self) -> i64 {
-        self.days() - Self { month: 1, day: 1, ..self }.days() + 1
+        self.days()
+            - Self {
+                month: 1,
+                day: 1,
+                ..self
+            }
+            .days()
+            + 1
     }
 }
 
@@ -100,7 +111,12 @@ mod tests {
             let civil = Civil::of(days);
             assert_eq!((civil.year, civil.month, civil.day), fields);
         }
-        let far = [i64::from(i32::MIN), i64::from(i32::MAX), -106_751_991_168, 106_751_991_167];
+        let far = [
+            i64::from(i32::MIN),
+            i64::from(i32::MAX),
+            -106_751_991_168,
+            106_751_991_167,
+        ];
         for days in (-800_000..800_000).step_by(37).chain(far) {
             let civil = Civil::of(days);
             assert_eq!(civil.days(), days);
@@ -112,7 +128,10 @@ mod tests {
     fn weeks() {
         assert_eq!(weekday(0), 4);
         let week = |year, month, day| iso_week(Civil { year, month, day }.days());
-        assert_eq!((week(2021, 1, 3), week(2020, 12, 31), week(2019, 12, 30)), (53, 53, 1));
+        assert_eq!(
+            (week(2021, 1, 3), week(2020, 12, 31), week(2019, 12, 30)),
+            (53, 53, 1)
+        );
         assert_eq!(Civil::checked(2019, 2, 29), None);
     }
 }

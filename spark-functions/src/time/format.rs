@@ -19,7 +19,13 @@ pub(crate) fn write_date(out: &mut String, days: i64) {
 pub(crate) fn write_seconds(out: &mut String, local: i64) {
     write_date(out, local.div_euclid(SECONDS_PER_DAY));
     let second = local.rem_euclid(SECONDS_PER_DAY);
-    let _ = write!(out, " {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+    let _ = write!(
+        out,
+        " {:02}:{:02}:{:02}",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    );
 }
 
 /// Writes [`write_seconds`] of `local` and a fraction of `micros` microseconds without zeros at its end.

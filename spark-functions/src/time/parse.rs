@@ -210,10 +210,13 @@ pub(crate) fn timestamp_ntz(text: &str) -> Result<Option<i64>> {
 }
 
 /// `stringToTime`: microseconds of the day.
-#[allow(dead_code)]
+
 pub(crate) fn time(text: &str) -> Option<i64> {
     let parts = Parts::read(text).filter(|parts| parts.just_time && parts.zone.is_none())?;
-    parts.local(Some(0)).and_then(|local| i64::try_from(local).ok()).filter(|micros| *micros < MICROS_PER_DAY)
+    parts
+        .local(Some(0))
+        .and_then(|local| i64::try_from(local).ok())
+        .filter(|micros| *micros < MICROS_PER_DAY)
 }
 
 /// The clock in microseconds.
@@ -275,6 +278,9 @@ mod tests {
         assert_eq!(timestamp_ntz("12:00").unwrap(), None);
         assert!(utc("T2").is_some_and(|micros| micros.rem_euclid(MICROS_PER_DAY) == 7_200_000_000));
         assert!(timestamp("2020-01-01 00:00:00 ROC", Zone::UTC).is_err());
-        assert_eq!((time("12:00"), time("T01"), time("12:00Z")), (Some(43_200_000_000), Some(3_600_000_000), None));
+        assert_eq!(
+            (time("12:00"), time("T01"), time("12:00Z")),
+            (Some(43_200_000_000), Some(3_600_000_000), None)
+        );
     }
 }

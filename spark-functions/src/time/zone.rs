@@ -85,7 +85,8 @@ impl Zone {
 
     /// The local day of an instant in microseconds.
     pub(crate) fn day_of(self, micros: i64) -> i64 {
-        self.to_local(micros.div_euclid(MICROS_PER_SECOND)).div_euclid(SECONDS_PER_DAY)
+        self.to_local(micros.div_euclid(MICROS_PER_SECOND))
+            .div_euclid(SECONDS_PER_DAY)
     }
 }
 
@@ -128,13 +129,22 @@ mod tests {
         assert_eq!(PACIFIC.to_utc(at(2024, 11, 3, 2, 0)), at(2024, 11, 3, 10, 0));
         // A day that Samoa left out, and midnights that Sao Paulo left out.
         let apia = Zone::Region(Tz::Pacific__Apia);
-        assert_eq!(apia.start_of_day(at(2011, 12, 30, 0, 0) / SECONDS_PER_DAY), at(2011, 12, 30, 10, 0));
+        assert_eq!(
+            apia.start_of_day(at(2011, 12, 30, 0, 0) / SECONDS_PER_DAY),
+            at(2011, 12, 30, 10, 0)
+        );
         assert_eq!(apia.to_utc(at(2011, 12, 30, 12, 0)), at(2011, 12, 30, 22, 0));
         let sao_paulo = Zone::Region(Tz::America__Sao_Paulo);
-        assert_eq!(sao_paulo.start_of_day(at(2018, 11, 4, 0, 0) / SECONDS_PER_DAY), at(2018, 11, 4, 3, 0));
+        assert_eq!(
+            sao_paulo.start_of_day(at(2018, 11, 4, 0, 0) / SECONDS_PER_DAY),
+            at(2018, 11, 4, 3, 0)
+        );
         // 23:30 to 00:30: the first moment of the day is half past midnight.
         let toronto = Zone::Region(Tz::America__Toronto);
-        assert_eq!(toronto.start_of_day(at(1919, 3, 31, 0, 0) / SECONDS_PER_DAY), at(1919, 3, 31, 4, 30));
+        assert_eq!(
+            toronto.start_of_day(at(1919, 3, 31, 0, 0) / SECONDS_PER_DAY),
+            at(1919, 3, 31, 4, 30)
+        );
         assert_eq!(toronto.to_utc(at(1919, 3, 31, 0, 0)), at(1919, 3, 31, 5, 0));
     }
 
