@@ -92,6 +92,14 @@ pub enum SparkErrorKind {
         from_type: String,
         to_type: String,
     },
+    /// `range_message` is what Java's `DateTimeException` says.
+    DatetimeFieldOutOfBounds {
+        range_message: String,
+    },
+    /// `string` names no day of the week.
+    IllegalDayOfWeek {
+        string: String,
+    },
     /// `INVALID_FORMAT.ESC_IN_THE_MIDDLE` or `.ESC_AT_THE_END` of a LIKE pattern.
     InvalidLikePattern {
         pattern: String,
@@ -126,6 +134,8 @@ impl SparkErrorKind {
             Self::CastInvalidValue { .. } => "CastInvalidValue",
             Self::InvalidInputInCastToDatetime { .. } => "InvalidInputInCastToDatetime",
             Self::CastOverFlow { .. } => "CastOverFlow",
+            Self::DatetimeFieldOutOfBounds { .. } => "DatetimeFieldOutOfBounds",
+            Self::IllegalDayOfWeek { .. } => "IllegalDayOfWeek",
             Self::InvalidLikePattern { .. } => "InvalidLikePattern",
         }
     }
@@ -144,6 +154,8 @@ impl SparkErrorKind {
             Self::NumericOutOfRange { .. } => "NUMERIC_OUT_OF_SUPPORTED_RANGE",
             Self::CastInvalidValue { .. } | Self::InvalidInputInCastToDatetime { .. } => "CAST_INVALID_INPUT",
             Self::CastOverFlow { .. } => "CAST_OVERFLOW",
+            Self::DatetimeFieldOutOfBounds { .. } => "DATETIME_FIELD_OUT_OF_BOUNDS.WITH_SUGGESTION",
+            Self::IllegalDayOfWeek { .. } => "ILLEGAL_DAY_OF_WEEK",
             Self::InvalidLikePattern {
                 character: Some(_), ..
             } => "INVALID_FORMAT.ESC_IN_THE_MIDDLE",
@@ -189,6 +201,8 @@ impl SparkErrorKind {
             } => {
                 json!({ "value": value, "fromType": from_type, "toType": to_type })
             }
+            Self::DatetimeFieldOutOfBounds { range_message } => json!({ "rangeMessage": range_message }),
+            Self::IllegalDayOfWeek { string } => json!({ "string": string }),
             Self::InvalidLikePattern { pattern, character } => {
                 json!({ "format": pattern, "char": character })
             }
@@ -332,6 +346,12 @@ impl fmt::Display for SparkError {
                 "The value {value} of the type \"{from_type}\" cannot be cast to \"{to_type}\" due to an overflow. Use `try_cast` to \
                  tolerate overflow and return NULL instead."
             ),
+            SparkErrorKind::DatetimeFieldOutOfBounds { range_message } => {
+                write!(f, "{range_message}. {ANSI_HINT}")
+            }
+            SparkErrorKind::IllegalDayOfWeek { string } => {
+                write!(f, "Illegal input for day of week: {string}.")
+            }
             SparkErrorKind::InvalidLikePattern {
                 pattern,
                 character: Some(character),

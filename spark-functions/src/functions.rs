@@ -8,13 +8,14 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Literal;
 
 use crate::arrays::Size;
-use crate::datetime::{DateFunction, DatePart};
+use crate::datetime::{DateFunction, DateName, DatePart, MakeDate, NextDay};
 use crate::decimal::check_overflow;
 use crate::negate::{DateShift, Negate};
 use crate::numeric::{IsNan, MakeDecimal, Murmur3, Round, Rounding, Signum, UnscaledValue, WholeNumber};
 use crate::row::SparkExpr;
 use crate::strings::{StringFunction, StringOp};
-use crate::{EvalMode, QueryContext, Unsupported, hash, types};
+use crate::time::Zone;
+use crate::{EvalMode, QueryContext, Unsupported, hash, temporal, truncate, types};
 
 /// A call of a function by name.
 #[derive(Debug)]
@@ -85,8 +86,25 @@ pub fn build(call: FunctionCall<'_>) -> Result<Arc<dyn PhysicalExpr>, Unsupporte
     let built = match call.name {
         "starts_with" | "ends_with" | "contains" | "substring" | "length" | "char_length" | "concat"
         | "trim" | "btrim" | "ltrim" | "rtrim" | "upper" | "lower" => string_function(&call),
-        "datepart" | "date_part" | "spark_dayofweek" | "spark_weekday" | "date_add" | "date_sub"
-        | "date_diff" | "datediff" | "last_day" => date_function(&call),
+        "datepart"
+        | "date_part"
+        | "spark_dayofweek"
+        | "spark_weekday"
+        | "date_add"
+        | "date_sub"
+        | "date_diff"
+        | "datediff"
+        | "last_day"
+        | "date_from_unix_date"
+        | "dayname"
+        | "monthname"
+        | "make_date"
+        | "next_day"
+        | "date_trunc" => date_function(&call),
+        "from_utc_timestamp" | "to_utc_timestamp" => utc_shift(&call)?,
+        "seconds_to_timestamp" if call.args.len() == 1 => {
+            temporal::seconds_to_timestamp(Arc::clone(&call.args[0]), call.kind(0))
+        }
         "abs" | "ceil" | "floor" | "round" | "unscaled_value" | "make_decimal" | "isnan" | "spark_signum" => {
             numeric_function(&call)
         }
@@ -163,9 +181,45 @@ fn date_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
             };
             Some(SparkExpr::create(DateFunction::Part(part), call.args.clone()))
         }
+        ("date_from_unix_date", 1) if call.kind(0) == &DataType::Int32 => {
+            Some(SparkExpr::create(DateFunction::FromUnixDate, call.args.clone()))
+        }
+        ("dayname" | "monthname", 1) if date(0) => {
+            let month = call.name == "monthname";
+            Some(SparkExpr::create(DateName { month }, call.args.clone()))
+        }
+        ("make_date", 3) if (0..3).all(|index| call.kind(index) == &DataType::Int32) => {
+            let fail_on_error = call.fail_on_error;
+            Some(SparkExpr::create(MakeDate { fail_on_error }, call.args.clone()))
+        }
+        ("next_day", 2) if date(0) && call.kind(1) == &DataType::Utf8 => {
+            let fail_on_error = call.fail_on_error;
+            Some(SparkExpr::create(NextDay { fail_on_error }, call.args.clone()))
+        }
+        // Comet's name of Spark's `trunc`.
+        ("date_trunc", 2) if date(0) => {
+            let (value, format) = (Arc::clone(&call.args[0]), Arc::clone(&call.args[1]));
+            truncate::truncate(value, call.kind(0), format, call.kind(1), "UTC").ok()
+        }
         ("last_day", 1) if date(0) => Some(SparkExpr::create(DateFunction::LastDay, call.args.clone())),
         _ => None,
     }
+}
+
+/// The zone is a literal; one that Spark does not know would be its error.
+fn utc_shift(call: &FunctionCall<'_>) -> Result<Option<Arc<dyn PhysicalExpr>>, Unsupported> {
+    let Some(ScalarValue::Utf8(Some(name))) = call.literal(1) else {
+        return Err(call.refuse("its time zone is not a literal"));
+    };
+    let zone = Zone::of(name)
+        .map_err(|_| call.refuse(&format!("the rules of time zone {name} are not known here")))?;
+    let value = Arc::clone(&call.args[0]);
+    Ok(temporal::shift(
+        call.name == "to_utc_timestamp",
+        value,
+        call.kind(0),
+        zone,
+    ))
 }
 
 fn numeric_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {

@@ -16,6 +16,8 @@ pub mod functions;
 pub mod hash;
 pub mod logic;
 pub mod strings;
+pub mod temporal;
+pub mod truncate;
 pub mod types;
 
 mod arrays;
@@ -23,6 +25,7 @@ mod decimal_binary;
 mod negate;
 mod numeric;
 mod row;
+mod time;
 mod vector;
 
 #[cfg(test)]

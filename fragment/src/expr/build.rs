@@ -3,14 +3,16 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, FieldRef};
 use cne_proto::spark_expression::expr::ExprStruct as E;
 use cne_proto::spark_expression::{
-    BinaryExpr as WireBinary, CaseWhen, EvalMode as WireMode, Expr, In, MathExpr, ScalarFunc,
+    BinaryExpr as WireBinary, BinaryOutputStyle, CaseWhen, EvalMode as WireMode, Expr, In, MathExpr,
+    ScalarFunc, ToPrettyString,
 };
 use cne_spark_functions::EvalMode;
 use cne_spark_functions::arithmetic::{self, ArithmeticOp};
-use cne_spark_functions::cast::{self, CastOptions};
+use cne_spark_functions::cast::{self, BinaryStyle, CastOptions};
 use cne_spark_functions::compare::{self, CompareOp};
 use cne_spark_functions::functions::{self, FunctionCall};
-use cne_spark_functions::{decimal, logic, strings};
+use cne_spark_functions::temporal::{self, TimePart};
+use cne_spark_functions::{decimal, logic, strings, truncate};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
@@ -46,40 +48,24 @@ fn boolean(expr: Arc<dyn PhysicalExpr>) -> Result<Planned, Fail> {
     })
 }
 
-/// Spark's ToPrettyString, which `DataFrame.show` puts around every column: the value as text, and the text NULL for none.
-/// Decimals are always plain, as the cast has them in ANSI mode.
-fn pretty(child: Planned, timezone: &str) -> Result<Planned, Fail> {
-    let nested_or_binary =
-        child.data_type.is_nested() || child.data_type.is_binary() || child.data_type.is_null();
-    if nested_or_binary {
-        let why = format!("the text of {} is not made on the pool", child.data_type);
-        return Err(Issue::new("to_pretty_string", why).into());
-    }
-    let timezone = if timezone.is_empty() { "UTC" } else { timezone };
-    let options = CastOptions {
-        mode: EvalMode::Ansi,
-        timezone: timezone.to_string(),
-        context: None,
+/// Spark's ToPrettyString: the value as text, and the text NULL for none.
+fn pretty(child: Planned, e: &ToPrettyString) -> Result<Planned, Fail> {
+    let binary = match e.binary_output_style() {
+        BinaryOutputStyle::Utf8 => BinaryStyle::Utf8,
+        BinaryOutputStyle::Basic => BinaryStyle::Basic,
+        BinaryOutputStyle::Hex => BinaryStyle::Hex,
+        BinaryOutputStyle::HexDiscrete => BinaryStyle::HexDiscrete,
+        BinaryOutputStyle::Base64 => {
+            return Err(Issue::new("to_pretty_string", "binary values are not shown in base 64").into());
+        }
     };
     let is_null: Arc<dyn PhysicalExpr> = Arc::new(IsNullExpr::new(Arc::clone(&child.expr)));
-    let text = if child.data_type == DataType::Utf8 {
-        child.expr
-    } else {
-        cast::cast(child.expr, &child.data_type, &DataType::Utf8, &options)?
+    let text = cast::pretty(child.expr, &child.data_type, &e.timezone, binary)?;
+    let string = |expr| Planned {
+        expr,
+        data_type: DataType::Utf8,
     };
-    let data_type = DataType::Utf8;
-    let (null, value) = (lit("NULL"), text);
-    let null = Planned {
-        expr: null,
-        data_type: data_type.clone(),
-    };
-    case(
-        vec![(is_null, null)],
-        Some(Planned {
-            expr: value,
-            data_type,
-        }),
-    )
+    case(vec![(is_null, string(lit("NULL")))], Some(string(text)))
 }
 
 impl ExprPlanner<'_> {
@@ -129,10 +115,9 @@ impl ExprPlanner<'_> {
                 if same_values(&child.data_type, &to) {
                     return Ok(child);
                 }
-                let timezone = if e.timezone.is_empty() { "UTC" } else { &e.timezone };
                 let options = CastOptions {
                     mode: mode(e.eval_mode()),
-                    timezone: timezone.to_string(),
+                    timezone: e.timezone.clone(),
                     context,
                 };
                 let expr = cast::cast(child.expr, &child.data_type, &to, &options)?;
@@ -197,7 +182,39 @@ impl ExprPlanner<'_> {
             }
             E::ToPrettyString(e) => {
                 let child = self.plan_opt(e.child.as_deref())?;
-                pretty(child, &e.timezone)
+                pretty(child, e)
+            }
+            E::Hour(e) => self.time_part(TimePart::Hour, e.child.as_deref(), &e.timezone),
+            E::Minute(e) => self.time_part(TimePart::Minute, e.child.as_deref(), &e.timezone),
+            E::Second(e) => self.time_part(TimePart::Second, e.child.as_deref(), &e.timezone),
+            E::UnixTimestamp(e) => {
+                let child = self.plan_opt(e.child.as_deref())?;
+                let expr = temporal::unix_timestamp(child.expr, &child.data_type, &e.timezone)?;
+                let data_type = DataType::Int64;
+                Ok(Planned { expr, data_type })
+            }
+            E::TruncTimestamp(e) => {
+                let format = self.plan_opt(e.format.as_deref())?;
+                let value = self.plan_opt(e.child.as_deref())?;
+                if !e.wrap_second_millisecond_overflow {
+                    let why = "the plan asks for the overflow errors of a later Spark";
+                    return Err(Issue::new("date_trunc", why).into());
+                }
+                let data_type = value.data_type;
+                let expr = truncate::truncate(
+                    value.expr,
+                    &data_type,
+                    format.expr,
+                    &format.data_type,
+                    &e.timezone,
+                )?;
+                Ok(Planned { expr, data_type })
+            }
+            E::PreciseTimestampConversion(e) => {
+                let child = self.plan_opt(e.child.as_deref())?;
+                let data_type = types::declared(e.datatype.as_ref())?;
+                let expr = temporal::precise_conversion(child.expr, &child.data_type, &data_type)?;
+                Ok(Planned { expr, data_type })
             }
             E::BitwiseAnd(e) => self.bitwise(Operator::BitwiseAnd, e),
             E::BitwiseOr(e) => self.bitwise(Operator::BitwiseOr, e),
@@ -301,6 +318,13 @@ impl ExprPlanner<'_> {
             return Err(Issue::new(what, "only equal types without parts are compared").into());
         }
         boolean(compare::comparison(op, left.expr, right.expr, &left.data_type)?)
+    }
+
+    fn time_part(&mut self, part: TimePart, child: Option<&Expr>, timezone: &str) -> Result<Planned, Fail> {
+        let child = self.plan_opt(child)?;
+        let expr = temporal::time_part(part, child.expr, &child.data_type, timezone)?;
+        let data_type = DataType::Int32;
+        Ok(Planned { expr, data_type })
     }
 
     fn bitwise(&mut self, op: Operator, binary: &WireBinary) -> Result<Planned, Fail> {

@@ -42,10 +42,6 @@ fn name(expr: &ExprStruct) -> &'static str {
     use ExprStruct as E;
     match expr {
         E::SortOrder(_) => "sort order",
-        E::Hour(_) => "hour",
-        E::Minute(_) => "minute",
-        E::Second(_) => "second",
-        E::TruncTimestamp(_) => "date_trunc",
         E::Unbound(_) => "unbound reference",
         E::BloomFilterMightContain(_) => "bloom_filter_might_contain",
         E::CreateNamedStruct(_) => "named_struct",
@@ -54,13 +50,10 @@ fn name(expr: &ExprStruct) -> &'static str {
         E::ListExtract(_) => "element_at",
         E::GetArrayStructFields(_) => "get_array_struct_fields",
         E::ArrayInsert(_) => "array_insert",
-        E::ToPrettyString(_) => "to_pretty_string",
-        E::UnixTimestamp(_) => "unix_timestamp",
         E::FromJson(_) => "from_json",
         E::ToCsv(_) => "to_csv",
         E::HoursTransform(_) => "hours",
         E::ArraysZip(_) => "arrays_zip",
-        E::PreciseTimestampConversion(_) => "precise_timestamp_conversion",
         E::AtLeastNNonNulls(_) => "at_least_n_non_nulls",
         _ => "expression",
     }

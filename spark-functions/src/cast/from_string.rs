@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrowPrimitiveType, AsArray, BooleanArray, BooleanBuilder, StringArray};
+use arrow::array::{
+    Array, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, BooleanBuilder, StringArray,
+};
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, TimestampMicrosecondType,
 };
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ColumnarValue;
@@ -12,6 +15,7 @@ use datafusion::logical_expr::ColumnarValue;
 use super::SparkCast;
 use super::parse::{self, Digits};
 use crate::decimal::{fits, out_of_range};
+use crate::time::parse as time;
 use crate::types::sql_name;
 use crate::{EvalMode, SparkErrorKind, vector};
 
@@ -33,17 +37,29 @@ impl SparkCast {
             DataType::Decimal128(precision, scale) => {
                 self.each::<Decimal128Type>(strings, |text| self.decimal(text, precision, scale))
             }
-            DataType::Date32 => self.each::<Date32Type>(strings, |text| match parse::date(text) {
-                Some(days) => Ok(Some(days)),
-                None => self.nothing(|| SparkErrorKind::InvalidInputInCastToDatetime {
-                    value: text.into(),
-                    from_type: "STRING".into(),
-                    to_type: "DATE".into(),
-                }),
+            DataType::Date32 => self.each::<Date32Type>(strings, |text| self.moment(text, time::date(text))),
+            DataType::Timestamp(_, Some(_)) => self.each::<TimestampMicrosecondType>(strings, |text| {
+                self.moment(text, time::timestamp(text, self.zone)?)
             }),
+            DataType::Timestamp(_, None) => self.each::<TimestampMicrosecondType>(strings, |text| {
+                self.moment(text, time::timestamp_ntz(text)?)
+            }),
+            DataType::Binary => Ok(ColumnarValue::Array(Arc::new(BinaryArray::from(strings.clone())))),
             DataType::Boolean => Ok(ColumnarValue::Array(Arc::new(self.booleans(strings)?))),
             _ => exec_err!("no cast from {} to {}", self.from, self.to),
         }
+    }
+
+    /// A date or timestamp that was read.
+    fn moment<T>(&self, text: &str, value: Option<T>) -> Result<Option<T>> {
+        if value.is_some() {
+            return Ok(value);
+        }
+        self.nothing(|| SparkErrorKind::InvalidInputInCastToDatetime {
+            value: text.into(),
+            from_type: "STRING".into(),
+            to_type: sql_name(&self.to),
+        })
     }
 
     fn invalid(&self, text: &str) -> SparkErrorKind {

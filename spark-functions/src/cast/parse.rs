@@ -1,13 +1,7 @@
-//! Number, boolean and date syntax as Spark and Java read it.
-
-use chrono::{Datelike, NaiveDate};
+//! Number and boolean syntax as Spark and Java read it.
 
 use crate::decimal::POW10;
-
-/// `UTF8String.trimAll`: white space and control characters of ASCII.
-pub(crate) fn trim_all(text: &str) -> &str {
-    text.trim_matches(|c: char| c <= ' ' || c == '\u{7f}')
-}
+use crate::time::parse::trim_all;
 
 /// `UTF8String.toLong` (`fraction` allows and drops digits after a point) and `toLongExact`.
 pub(crate) fn integer(text: &str, fraction: bool) -> Option<i64> {
@@ -162,57 +156,6 @@ pub(crate) fn boolean(text: &str) -> Option<bool> {
         "f" | "false" | "n" | "no" | "0" => Some(false),
         _ => None,
     }
-}
-
-/// Days since 1970-01-01 of a proleptic Gregorian date, if there is such a day.
-pub(crate) fn epoch_day(year: i64, month: u32, day: u32) -> Option<i32> {
-    // chrono ends at year 262142: shift by whole cycles of 400 years (146097 days).
-    let cycles = year.div_euclid(400);
-    let date = NaiveDate::from_ymd_opt(i32::try_from(year.rem_euclid(400) + 2000).ok()?, month, day)?;
-    let days = i64::from(date.num_days_from_ce()) - 719_163 + (cycles - 5) * 146_097;
-    i32::try_from(days).ok()
-}
-
-/// Spark's `DateTimeUtils.stringToDate`: `[+-]yyyy[-[m]m[-[d]d]]`, a full date may be followed by ` ` or `T` and anything.
-pub(crate) fn date(text: &str) -> Option<i32> {
-    let text = trim_all(text);
-    let (sign, digits) = match text.as_bytes().first()? {
-        b'-' => (-1, &text[1..]),
-        b'+' => (1, &text[1..]),
-        _ => (1, text),
-    };
-    let mut parts: [i64; 3] = [1, 1, 1];
-    let mut bytes = digits.bytes().peekable();
-    for (index, part) in parts.iter_mut().enumerate() {
-        let (mut value, mut count) = (0_i64, 0);
-        while let Some(digit) = bytes.next_if(u8::is_ascii_digit) {
-            value = value * 10 + i64::from(digit - b'0');
-            count += 1;
-            if count > 7 {
-                return None;
-            }
-        }
-        let fine = if index == 0 {
-            (4..=7).contains(&count)
-        } else {
-            (1..=2).contains(&count)
-        };
-        if !fine {
-            return None;
-        }
-        *part = value;
-        match bytes.next() {
-            None => break,
-            Some(b'-') if index < 2 => {}
-            Some(b' ' | b'T') if index == 2 => break,
-            Some(_) => return None,
-        }
-    }
-    epoch_day(
-        sign * parts[0],
-        u32::try_from(parts[1]).ok()?,
-        u32::try_from(parts[2]).ok()?,
-    )
 }
 
 /// A double in the manner of Java, for messages only (the shortest digits, which Java gives since version 19).

@@ -25,6 +25,12 @@ object RequiredSettings {
     "spark.comet.exec.localTableScan.enabled" -> "true",
     "spark.comet.exec.range.enabled" -> "true",
     "spark.comet.caseConversion.enabled" -> "true",
+    // What Comet calls incompatible here is its own implementation; the pool's is exact or refuses.
+    "spark.comet.expression.TruncTimestamp.allowIncompatible" -> "true",
+    "spark.comet.expression.TruncDate.allowIncompatible" -> "true",
+    "spark.comet.expression.FromUTCTimestamp.allowIncompatible" -> "true",
+    "spark.comet.expression.ToUTCTimestamp.allowIncompatible" -> "true",
+    "spark.comet.expression.ConvertTimezone.allowIncompatible" -> "true",
     // Executors have no JVM that could run generated code.
     "spark.comet.exec.scalaUDF.codegen.enabled" -> "false"
   )
