@@ -10,6 +10,8 @@ mod numbers;
 mod parse;
 mod to_string;
 
+pub(crate) use numbers::decimal_to_double;
+
 use std::sync::Arc;
 
 use arrow::array::new_null_array;
