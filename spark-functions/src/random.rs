@@ -47,8 +47,14 @@ fn murmur3(bytes: &[u8; 8], seed: u32) -> u32 {
     let [a, b, c, d, e, f, g, h] = *bytes;
     let mut hash = seed;
     for word in [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])] {
-        let mixed = word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
-        hash = (hash ^ mixed).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+        let mixed = word
+            .wrapping_mul(0xcc9e_2d51)
+            .rotate_left(15)
+            .wrapping_mul(0x1b87_3593);
+        hash = (hash ^ mixed)
+            .rotate_left(13)
+            .wrapping_mul(5)
+            .wrapping_add(0xe654_6b64);
     }
     hash ^= 8;
     hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);

@@ -24,7 +24,8 @@ pub(crate) use input::InputExec;
 pub(crate) use range::RangeExec;
 pub(crate) use sample::{Draw, SampleExec};
 pub(crate) use window::{
-    Bound, Frame, NthValue, Shift, Unit, ValueBound, WindowAggregate, WindowColumn, WindowExec, WindowFunction,
+    Bound, Frame, NthValue, Shift, Unit, ValueBound, WindowAggregate, WindowColumn, WindowExec,
+    WindowFunction,
 };
 
 /// What every leaf of one partition answers.

@@ -40,19 +40,29 @@ fn mode(wire: WireMode) -> EvalMode {
     }
 }
 
-/// Plans an aggregate function. With `merges` its input is state: the arguments are not evaluated, only their types count.
+/// Where an aggregate function is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Its input is state: the arguments are not evaluated, only their types count.
+    pub(crate) merges: bool,
+    /// It has keys beside it: Spark keeps its buffer in rows.
+    pub(crate) grouped: bool,
+}
+
+/// Plans an aggregate function.
 pub(crate) fn plan_aggregate(
     planner: &mut ExprPlanner<'_>,
     aggregate: &AggExpr,
-    merges: bool,
+    place: Place,
 ) -> Result<Aggregate, Fail> {
-    planner.types_only = merges.then(Vec::new);
-    let planned = plan(planner, aggregate, merges);
+    planner.types_only = place.merges.then(Vec::new);
+    let planned = plan(planner, aggregate, place);
     planner.types_only = None;
     planned
 }
 
-fn plan(planner: &mut ExprPlanner<'_>, aggregate: &AggExpr, merges: bool) -> Result<Aggregate, Fail> {
+fn plan(planner: &mut ExprPlanner<'_>, aggregate: &AggExpr, place: Place) -> Result<Aggregate, Fail> {
+    let Place { merges, grouped } = place;
     let missing = || Issue::new("aggregate", "the plan leaves out its kind");
     let kind = aggregate.expr_struct.as_ref().ok_or_else(missing)?;
     let args = planner.plan_all(children(kind))?;
@@ -62,7 +72,7 @@ fn plan(planner: &mut ExprPlanner<'_>, aggregate: &AggExpr, merges: bool) -> Res
         A::Count(_) => aggregates::count(),
         A::Sum(sum) => {
             let result = types::declared(sum.datatype.as_ref())?;
-            aggregates::sum(&input, &result, mode(sum.eval_mode()), context)?
+            aggregates::sum(&input, &result, grouped, mode(sum.eval_mode()), context)?
         }
         A::Avg(avg) => {
             let result = types::declared(avg.datatype.as_ref())?;
@@ -70,7 +80,7 @@ fn plan(planner: &mut ExprPlanner<'_>, aggregate: &AggExpr, merges: bool) -> Res
                 Some(sum) => types::to_arrow(sum)?,
                 None => result.clone(),
             };
-            aggregates::avg(&input, &sum, &result, mode(avg.eval_mode()), context)?
+            aggregates::avg(&input, &sum, &result, grouped, mode(avg.eval_mode()), context)?
         }
         A::Min(_) => aggregates::min(&input)?,
         A::Max(_) => aggregates::max(&input)?,
@@ -106,13 +116,16 @@ fn plan(planner: &mut ExprPlanner<'_>, aggregate: &AggExpr, merges: bool) -> Res
             aggregates::pairs(PairKind::Corr, options)
         }
         A::Regr(regr) => {
-            two_doubles(&args)?;
+            match args.as_slice() {
+                [one] => doubles(&one.data_type)?,
+                _ => two_doubles(&args)?,
+            }
             regression(regr, context)
         }
         A::CollectList(_) => aggregates::collect_list(&input),
         A::CollectSet(_) => aggregates::collect_set(&input)?,
         A::ListAgg(list) => aggregates::list_agg(&input, &delimiter(planner, list)?)?,
-        A::Percentile(percentile) => aggregates::percentile(&input, place(planner, percentile)?)?,
+        A::Percentile(percentile) => aggregates::percentile(&input, percentage(planner, percentile)?)?,
         A::MaxBy(_) => aggregates::max_by(&input, &second(&args)?)?,
         A::MinBy(_) => aggregates::min_by(&input, &second(&args)?)?,
         A::PivotFirst(pivot) => aggregates::pivot_first(&second(&args)?, pivoted(planner, pivot, &input)?)?,
@@ -168,7 +181,10 @@ fn doubles(input: &DataType) -> Result<(), Issue> {
 fn two_doubles(args: &[Planned]) -> Result<(), Issue> {
     match args {
         [x, y] if x.data_type == DataType::Float64 && y.data_type == DataType::Float64 => Ok(()),
-        _ => Err(Issue::new("aggregate over pairs", "its arguments are not two DOUBLEs")),
+        _ => Err(Issue::new(
+            "aggregate over pairs",
+            "its arguments are not two DOUBLEs",
+        )),
     }
 }
 
@@ -214,7 +230,8 @@ fn regression(regr: &Regr, context: Option<Arc<QueryContext>>) -> Arc<AggregateU
 fn literal(planner: &mut ExprPlanner<'_>, expr: &Expr, what: &str) -> Result<ScalarValue, Fail> {
     let planned = planner.plan(expr)?;
     let value = planned.expr.downcast_ref::<Literal>().map(Literal::value);
-    let value = value.ok_or_else(|| Issue::new(format!("aggregate {what}"), "an option of it is not a literal"))?;
+    let value =
+        value.ok_or_else(|| Issue::new(format!("aggregate {what}"), "an option of it is not a literal"))?;
     Ok(value.clone())
 }
 
@@ -225,15 +242,19 @@ fn delimiter(planner: &mut ExprPlanner<'_>, list: &ListAgg) -> Result<String, Fa
     match literal(planner, delimiter, "listagg")? {
         ScalarValue::Utf8(text) => Ok(text.unwrap_or_default()),
         ScalarValue::Null => Ok(String::new()),
-        other => Err(Issue::new("aggregate listagg", format!("its delimiter is {}", other.data_type())).into()),
+        other => Err(Issue::new(
+            "aggregate listagg",
+            format!("its delimiter is {}", other.data_type()),
+        )
+        .into()),
     }
 }
 
-fn place(planner: &mut ExprPlanner<'_>, percentile: &Percentile) -> Result<f64, Fail> {
+fn percentage(planner: &mut ExprPlanner<'_>, percentile: &Percentile) -> Result<f64, Fail> {
     let missing = || Issue::new("aggregate percentile", "the plan leaves out its place");
-    let place = percentile.percentage.as_ref().ok_or_else(missing)?;
-    match literal(planner, place, "percentile")? {
-        ScalarValue::Float64(Some(place)) => Ok(place),
+    let percentage = percentile.percentage.as_ref().ok_or_else(missing)?;
+    match literal(planner, percentage, "percentile")? {
+        ScalarValue::Float64(Some(percentage)) => Ok(percentage),
         _ => Err(missing().into()),
     }
 }
@@ -274,7 +295,7 @@ pub(crate) fn small_decimal_average(aggregate: &mut Aggregate, name: &str) -> Re
         context: None,
     })?;
     let double = DataType::Float64;
-    aggregate.function = aggregates::avg(&DataType::Int64, &double, &double, EvalMode::Legacy, None)?;
+    aggregate.function = aggregates::avg(&DataType::Int64, &double, &double, false, EvalMode::Legacy, None)?;
     aggregate.args = vec![digits];
     aggregate.arg_types = vec![DataType::Int64];
     let divided = arithmetic(

@@ -13,7 +13,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::{Plan, Planner, column_name};
 use crate::error::{Fail, Issue};
-use crate::expr::{Aggregate, plan_aggregate};
+use crate::expr::{Aggregate, Place, plan_aggregate};
 use crate::types::same_values;
 
 type Groups = Vec<(Arc<dyn PhysicalExpr>, String)>;
@@ -34,7 +34,11 @@ impl<'a> Planner<'a> {
         let mut aggregates = vec![];
         for (expr, mode) in agg.agg_exprs.iter().zip(&modes) {
             let mut exprs = self.exprs(&schema);
-            match plan_aggregate(&mut exprs, expr, *mode != WireMode::Partial) {
+            let place = Place {
+                merges: *mode != WireMode::Partial,
+                grouped: !agg.grouping_exprs.is_empty(),
+            };
+            match plan_aggregate(&mut exprs, expr, place) {
                 Ok(aggregate) => aggregates.push(aggregate),
                 Err(fail) => self.findings.fail(fail),
             }

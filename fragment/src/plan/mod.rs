@@ -135,12 +135,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    fn node(
-        &mut self,
-        kind: &'a OpStruct,
-        children: Vec<Plan>,
-        below: &'a [Operator],
-    ) -> Result<Plan, Fail> {
+    fn node(&mut self, kind: &'a OpStruct, children: Vec<Plan>, below: &'a [Operator]) -> Result<Plan, Fail> {
         let id = self.next_node;
         self.next_node += 1;
         let expected = node::arity(kind);

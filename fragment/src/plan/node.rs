@@ -177,7 +177,8 @@ impl<'a> Planner<'a> {
     /// The rows of a partition are numbered as they come, so they have to come in Spark's order, every time.
     pub(super) fn sample(&mut self, sample: &Sample, child: Plan, below: &[Operator]) -> Result<Plan, Fail> {
         if !below.iter().all(keeps_order_of_files) {
-            let reason = "which rows are drawn depends on their order, which only scans and what keeps it give";
+            let reason =
+                "which rows are drawn depends on their order, which only scans and what keeps it give";
             return Err(Issue::new("sample", reason)
                 .hint("take the sample of a table, before joins and groups")
                 .into());

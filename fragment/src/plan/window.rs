@@ -16,7 +16,7 @@ use crate::exec::{
     Frame, GroupLimitExec, NthValue, RankKind, Shift, WindowAggregate, WindowColumn, WindowExec,
     WindowFunction,
 };
-use crate::expr::{Planned, order, plan_aggregate, small_decimal_average};
+use crate::expr::{Place, Planned, order, plan_aggregate, small_decimal_average};
 use crate::types::{self, same_values};
 
 type Keys = Vec<Arc<dyn PhysicalExpr>>;
@@ -139,7 +139,11 @@ impl<'a> Planner<'a> {
         child: &Plan,
     ) -> Result<(WindowFunction, DataType, String), Fail> {
         let schema = child.schema();
-        let mut planned = plan_aggregate(&mut self.exprs(&schema), aggregate, false)?;
+        let place = Place {
+            merges: false,
+            grouped: false,
+        };
+        let mut planned = plan_aggregate(&mut self.exprs(&schema), aggregate, place)?;
         let finish = small_decimal_average(&mut planned, name)?;
         if planned.filter.is_some() {
             return Err(Issue::new("window", "FILTER is not executed in a window").into());

@@ -37,9 +37,10 @@ impl By {
             return Ok(new_empty_array(&self.value_type));
         }
         let null = ScalarValue::try_from(&self.value_type)?;
-        let values = best
-            .iter()
-            .map(|best| best.as_ref().map_or_else(|| null.clone(), |(_, value)| value.clone()));
+        let values = best.iter().map(|best| {
+            best.as_ref()
+                .map_or_else(|| null.clone(), |(_, value)| value.clone())
+        });
         ScalarValue::iter_to_array(values)
     }
 }
@@ -95,7 +96,8 @@ impl SparkGroups for By {
 
     fn size(&self) -> usize {
         let one = |best: &Option<(OwnedRow, ScalarValue)>| {
-            best.as_ref().map_or(0, |(key, value)| key.as_ref().len() + value.size())
+            best.as_ref()
+                .map_or(0, |(key, value)| key.as_ref().len() + value.size())
         };
         self.best.iter().map(|best| size_of_val(best) + one(best)).sum()
     }

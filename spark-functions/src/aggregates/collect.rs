@@ -93,8 +93,7 @@ impl Collect {
                 let keys = converter.convert_columns(&[plain.into_array(values.len())?])?;
                 let nan = nans(values);
                 each(&mut |row, group| {
-                    if values.is_valid(row)
-                        && (nan(row) || seen[group].insert(keys.row(row).as_ref().into()))
+                    if values.is_valid(row) && (nan(row) || seen[group].insert(keys.row(row).as_ref().into()))
                     {
                         add(row, group);
                     }
@@ -175,7 +174,11 @@ impl SparkGroups for Collect {
     }
 
     fn size(&self) -> usize {
-        let chunks: usize = self.chunks.iter().map(|chunk| chunk.get_array_memory_size()).sum();
+        let chunks: usize = self
+            .chunks
+            .iter()
+            .map(|chunk| chunk.get_array_memory_size())
+            .sum();
         let places: usize = self.groups.iter().map(|group| 24 + group.capacity() * 16).sum();
         let known = match &self.known {
             Known::All => 0,

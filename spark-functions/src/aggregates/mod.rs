@@ -33,19 +33,24 @@ pub use variance::VarianceKind;
 use udaf::{Kind, SparkAggregate, StateColumn};
 
 /// `sum(input)` with the declared result type. State: `sum` for numbers; `sum, is_empty` for decimals and for `TRY` integers.
+///
+/// With `in_rows` Spark keeps the buffer in rows, as it does under GROUP BY: a decimal that leaves its type on the way is lost for good, though
+/// the sum may come back into it. Without, as in windows and without keys, only results and states are checked.
 pub fn sum(
     input: &DataType,
     result: &DataType,
+    in_rows: bool,
     mode: EvalMode,
     context: Option<Arc<QueryContext>>,
 ) -> Result<Arc<AggregateUDF>, Unsupported> {
     let value = StateColumn::nullable("sum", result.clone());
     let empty = StateColumn::required("is_empty", DataType::Boolean);
     let (kind, states) = match (input, result) {
-        (&DataType::Decimal128(_, from), &DataType::Decimal128(precision, scale)) if from == scale => (
+        (&DataType::Decimal128(own, from), &DataType::Decimal128(precision, scale)) if from == scale => (
             Kind::SumDecimal {
                 precision,
                 scale,
+                in_rows: in_rows && is_narrow(own, precision),
                 mode,
                 context,
             },
@@ -67,24 +72,31 @@ pub fn sum(
     ))
 }
 
+/// Whether a sum of that many digits can leave its type: with ten digits more than its values it has room for all.
+fn is_narrow(digits: u8, sum_digits: u8) -> bool {
+    digits.saturating_add(10) > sum_digits
+}
+
 /// `avg(input)`. `sum_type` is the type of a decimal buffer's sum (`DECIMAL(p+10,s)`); other numbers are summed as doubles, whatever a plan says
-/// of their sum. State: `sum, count`.
+/// of their sum. `in_rows` as for [`sum`]. State: `sum, count`.
 pub fn avg(
     input: &DataType,
     sum_type: &DataType,
     result: &DataType,
+    in_rows: bool,
     mode: EvalMode,
     context: Option<Arc<QueryContext>>,
 ) -> Result<Arc<AggregateUDF>, Unsupported> {
     let (kind, sum_type) = match (input, sum_type, result) {
         (
-            &DataType::Decimal128(_, from),
+            &DataType::Decimal128(own, from),
             &DataType::Decimal128(sum_precision, sum_scale),
             &DataType::Decimal128(precision, scale),
         ) if from == sum_scale && scale >= sum_scale => {
             let kind = Kind::AvgDecimal {
                 sum: (sum_precision, sum_scale),
                 out: (precision, scale),
+                in_rows: in_rows && is_narrow(own, sum_precision),
                 mode,
                 context,
             };
@@ -316,10 +328,7 @@ fn beside_extremum(
 }
 
 /// Spark's `PivotFirst(column, value)`: a list with the last value beside each of `columns` that is not NULL. State: one value for each.
-pub fn pivot_first(
-    value: &DataType,
-    columns: Vec<ScalarValue>,
-) -> Result<Arc<AggregateUDF>, Unsupported> {
+pub fn pivot_first(value: &DataType, columns: Vec<ScalarValue>) -> Result<Arc<AggregateUDF>, Unsupported> {
     let named = columns
         .iter()
         .all(|column| column.is_null() || pivot::is_pivot(&column.data_type()));
@@ -354,10 +363,12 @@ impl Kind {
             Self::SumDecimal {
                 precision,
                 scale,
+                in_rows,
                 mode,
                 context,
             } => Box::new(sums::SumDecimal::new(
                 (*precision, *scale),
+                *in_rows,
                 *mode,
                 context.clone(),
             )),
@@ -366,9 +377,16 @@ impl Kind {
             Self::AvgDecimal {
                 sum,
                 out,
+                in_rows,
                 mode,
                 context,
-            } => Box::new(average::AvgDecimal::new(*sum, *out, *mode, context.clone())),
+            } => Box::new(average::AvgDecimal::new(
+                *sum,
+                *out,
+                *in_rows,
+                *mode,
+                context.clone(),
+            )),
             Self::AvgFloat => Box::new(average::AvgFloat::default()),
             Self::Extremum { greatest } if result == &DataType::Float32 => {
                 Box::new(min_max::Extremum::<Float32Type>::new(*greatest))

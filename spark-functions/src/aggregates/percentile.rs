@@ -31,19 +31,18 @@ impl Percentile {
 }
 
 /// The values, sorted, that the place lies between, and how near it is to each; the same one twice where it lies on one.
-fn around<T: Copy>(values: &mut [T], at: f64, order: impl Fn(&T, &T) -> Ordering) -> Option<(T, T, f64, f64)> {
+fn around<T: Copy>(
+    values: &mut [T],
+    at: f64,
+    order: impl Fn(&T, &T) -> Ordering,
+) -> Option<(T, T, f64, f64)> {
     values.sort_by(order);
     #[allow(clippy::cast_precision_loss)] // as Spark's product of a long and a double
     let position = values.len().checked_sub(1)? as f64 * at;
     let (lower, higher) = (position.floor(), position.ceil());
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within the slice
     let value = |place: f64| values.get(place as usize).copied();
-    Some((
-        value(lower)?,
-        value(higher)?,
-        higher - position,
-        position - lower,
-    ))
+    Some((value(lower)?, value(higher)?, higher - position, position - lower))
 }
 
 fn interpolated(low: f64, high: f64, to_high: f64, to_low: f64) -> f64 {
@@ -63,12 +62,20 @@ fn of_list(values: &ArrayRef, at: f64) -> Result<Option<f64>> {
         let mut values: Vec<f64> = values.iter().map(|value| (*value).into()).collect();
         let (low, high, to_high, to_low) = around(&mut values, at, |a, b| compare(*a, *b))?;
         let same = low == high || (low.is_nan() && high.is_nan());
-        Some(if same { low } else { interpolated(low, high, to_high, to_low) })
+        Some(if same {
+            low
+        } else {
+            interpolated(low, high, to_high, to_low)
+        })
     }
     fn wholes<N: Copy + Ord>(values: &[N], at: f64, double: impl Fn(N) -> f64) -> Option<f64> {
         let (low, high, to_high, to_low) = around(&mut values.to_vec(), at, N::cmp)?;
         let same = low == high;
-        Some(if same { double(low) } else { interpolated(double(low), double(high), to_high, to_low) })
+        Some(if same {
+            double(low)
+        } else {
+            interpolated(double(low), double(high), to_high, to_low)
+        })
     }
     use arrow::datatypes as t;
     Ok(match values.data_type() {
@@ -76,7 +83,9 @@ fn of_list(values: &ArrayRef, at: f64) -> Result<Option<f64>> {
         DataType::Int16 => wholes(values.as_primitive::<t::Int16Type>().values(), at, f64::from),
         DataType::Int32 => wholes(values.as_primitive::<t::Int32Type>().values(), at, f64::from),
         #[allow(clippy::cast_precision_loss)] // as Java's `doubleValue`
-        DataType::Int64 => wholes(values.as_primitive::<t::Int64Type>().values(), at, |value| value as f64),
+        DataType::Int64 => wholes(values.as_primitive::<t::Int64Type>().values(), at, |value| {
+            value as f64
+        }),
         DataType::Float32 => floats::<t::Float32Type>(values.as_primitive::<t::Float32Type>().values(), at),
         DataType::Float64 => floats::<t::Float64Type>(values.as_primitive::<t::Float64Type>().values(), at),
         DataType::Decimal128(_, scale) => {

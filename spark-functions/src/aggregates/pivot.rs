@@ -54,7 +54,9 @@ impl Pivot {
         match emit {
             EmitTo::All => std::mem::take(&mut self.values),
             EmitTo::First(groups) => {
-                let rest = self.values.split_off((groups * self.width).min(self.values.len()));
+                let rest = self
+                    .values
+                    .split_off((groups * self.width).min(self.values.len()));
                 std::mem::replace(&mut self.values, rest)
             }
         }
@@ -83,7 +85,8 @@ impl SparkGroups for Pivot {
             }
             let column = ScalarValue::try_from_array(columns, row)?;
             if let Some(place) = self.places.get(&column) {
-                self.values[group * self.width + place] = ScalarValue::try_from_array(values, row)?.compacted();
+                self.values[group * self.width + place] =
+                    ScalarValue::try_from_array(values, row)?.compacted();
             }
             Ok(())
         })
@@ -93,7 +96,8 @@ impl SparkGroups for Pivot {
         for (place, state) in states.iter().enumerate() {
             for (row, &group) in groups.iter().enumerate() {
                 if state.is_valid(row) {
-                    self.values[group * self.width + place] = ScalarValue::try_from_array(state, row)?.compacted();
+                    self.values[group * self.width + place] =
+                        ScalarValue::try_from_array(state, row)?.compacted();
                 }
             }
         }

@@ -22,6 +22,7 @@ pub(crate) enum Kind {
     SumDecimal {
         precision: u8,
         scale: i8,
+        in_rows: bool,
         mode: EvalMode,
         context: Option<Arc<QueryContext>>,
     },
@@ -33,6 +34,7 @@ pub(crate) enum Kind {
     AvgDecimal {
         sum: (u8, i8),
         out: (u8, i8),
+        in_rows: bool,
         mode: EvalMode,
         context: Option<Arc<QueryContext>>,
     },

@@ -22,5 +22,5 @@ SELECT id, size(a) AS n, size(t) AS m, cardinality(a) AS c FROM lists
 SELECT explode(map(id, s)) AS (k, v) FROM lists
 --- case inlined refused=inline
 SELECT inline(array(named_struct('a', id, 'b', s))) FROM lists
---- case stacked refused=stack
+--- case stacked refused=generators with multiple inputs
 SELECT stack(2, id, id + 1) AS x FROM lists

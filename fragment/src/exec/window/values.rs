@@ -101,7 +101,9 @@ impl<'a> End<'a> {
             Bound::Unbounded => Kind::Unbounded,
             Bound::CurrentRow => Kind::Peers,
             Bound::Value(bound) => Kind::Sums {
-                sums: keys.converter.convert_columns(&[array(&bound.sum, keys.batch)?])?,
+                sums: keys
+                    .converter
+                    .convert_columns(&[array(&bound.sum, keys.batch)?])?,
                 fails: bound
                     .checked
                     .as_ref()
