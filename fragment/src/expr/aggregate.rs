@@ -5,7 +5,8 @@ use cne_proto::spark_expression::agg_expr::ExprStruct as A;
 use cne_proto::spark_expression::expr::ExprStruct as E;
 use cne_proto::spark_expression::regr::RegrType;
 use cne_proto::spark_expression::{
-    AggExpr, Covariance, EvalMode as WireMode, Expr, ListAgg, Percentile, PivotFirst, Regr, StatisticsType,
+    AggExpr, Covariance, DataType as SparkType, EvalMode as WireMode, Expr, ListAgg, Percentile, PivotFirst,
+    Regr, StatisticsType,
 };
 use cne_spark_functions::aggregates::{self, BitOp, PairKind, PairOptions, VarianceKind};
 use cne_spark_functions::arithmetic::{ArithmeticOp, arithmetic};
@@ -45,8 +46,35 @@ fn mode(wire: WireMode) -> EvalMode {
 pub(crate) struct Place {
     /// Its input is state: the arguments are not evaluated, only their types count.
     pub(crate) merges: bool,
-    /// It has keys beside it: Spark keeps its buffer in rows.
-    pub(crate) grouped: bool,
+    /// Spark keeps its buffer in rows.
+    pub(crate) in_rows: bool,
+}
+
+/// Whether Spark keeps the buffer of these functions in rows of fixed columns when they have keys beside them. One that needs more, a text or a
+/// list, makes it keep all of them in objects.
+pub(crate) fn fit_in_rows(aggregates: &[AggExpr]) -> bool {
+    let fixed = |declared: &Option<SparkType>| {
+        let declared = types::declared(declared.as_ref());
+        declared.is_ok_and(|t| t.is_primitive() || t == DataType::Boolean)
+    };
+    aggregates.iter().all(|aggregate| match &aggregate.expr_struct {
+        Some(A::Min(e)) => fixed(&e.datatype),
+        Some(A::Max(e)) => fixed(&e.datatype),
+        Some(A::First(e)) => fixed(&e.datatype),
+        Some(A::Last(e)) => fixed(&e.datatype),
+        Some(
+            A::CollectList(_)
+            | A::CollectSet(_)
+            | A::ListAgg(_)
+            | A::Percentile(_)
+            | A::ApproxPercentile(_)
+            | A::Mode(_)
+            | A::BloomFilterAgg(_)
+            | A::HllSketchAgg(_)
+            | A::HllUnionAgg(_),
+        ) => false,
+        _ => true,
+    })
 }
 
 /// Plans an aggregate function.
@@ -62,7 +90,7 @@ pub(crate) fn plan_aggregate(
 }
 
 fn plan(planner: &mut ExprPlanner<'_>, aggregate: &AggExpr, place: Place) -> Result<Aggregate, Fail> {
-    let Place { merges, grouped } = place;
+    let Place { merges, in_rows } = place;
     let missing = || Issue::new("aggregate", "the plan leaves out its kind");
     let kind = aggregate.expr_struct.as_ref().ok_or_else(missing)?;
     let args = planner.plan_all(children(kind))?;
@@ -72,7 +100,7 @@ fn plan(planner: &mut ExprPlanner<'_>, aggregate: &AggExpr, place: Place) -> Res
         A::Count(_) => aggregates::count(),
         A::Sum(sum) => {
             let result = types::declared(sum.datatype.as_ref())?;
-            aggregates::sum(&input, &result, grouped, mode(sum.eval_mode()), context)?
+            aggregates::sum(&input, &result, in_rows, mode(sum.eval_mode()), context)?
         }
         A::Avg(avg) => {
             let result = types::declared(avg.datatype.as_ref())?;
@@ -80,7 +108,7 @@ fn plan(planner: &mut ExprPlanner<'_>, aggregate: &AggExpr, place: Place) -> Res
                 Some(sum) => types::to_arrow(sum)?,
                 None => result.clone(),
             };
-            aggregates::avg(&input, &sum, &result, grouped, mode(avg.eval_mode()), context)?
+            aggregates::avg(&input, &sum, &result, in_rows, mode(avg.eval_mode()), context)?
         }
         A::Min(_) => aggregates::min(&input)?,
         A::Max(_) => aggregates::max(&input)?,

@@ -141,7 +141,7 @@ impl<'a> Planner<'a> {
         let schema = child.schema();
         let place = Place {
             merges: false,
-            grouped: false,
+            in_rows: false,
         };
         let mut planned = plan_aggregate(&mut self.exprs(&schema), aggregate, place)?;
         let finish = small_decimal_average(&mut planned, name)?;

@@ -8,7 +8,7 @@ SELECT * FROM VALUES (1), (2), (3), (4), (5) AS t(i)
 --- table ids
 SELECT CAST(id AS BIGINT) AS id FROM VALUES ('-9223372036854775808'), ('-9223372036854775807'), ('-9223372036854775800'), ('5') AS t(id)
 --- table thirty_eight files=1
-SELECT CAST(v AS DECIMAL(38, 38)) AS v, g FROM VALUES ('0.6', 1), ('0.6', 1), ('-0.6', 1) AS t(v, g)
+SELECT CAST(v AS DECIMAL(38, 38)) AS v, g, 'a' AS t FROM VALUES ('0.6', 1), ('0.6', 1), ('-0.6', 1) AS t(v, g)
 --- table wide
 SELECT i, CAST(v AS DECIMAL(38, 0)) AS v FROM VALUES (1, '99999999999999999999999999999999999999'), (2, '99999999999999999999999999999999999999') AS t(i, v)
 --- table not_numbers files=2
@@ -47,6 +47,16 @@ SELECT id, count(*) OVER (ORDER BY id RANGE BETWEEN 4 PRECEDING AND CURRENT ROW)
 SELECT sum(v) AS s FROM thirty_eight
 --- case n01_sum_of_38_digits_by_group
 SELECT g, sum(v) AS s FROM thirty_eight GROUP BY g
+--- case n01_sum_of_38_digits_beside_texts
+SELECT g, sum(v) AS s, max(t) AS m FROM thirty_eight GROUP BY g
+--- case n01_sum_of_38_digits_beside_lists
+SELECT g, sum(v) AS s, size(collect_list(t)) AS m FROM thirty_eight GROUP BY g
+--- case n01_sum_of_38_digits_beside_lists_of_all
+SELECT sum(v) AS s, percentile(g, 0.5) AS m FROM thirty_eight
+--- case n01_average_of_38_digits_by_group
+SELECT g, avg(v) AS a FROM thirty_eight GROUP BY g
+--- case n01_average_of_38_digits_beside_texts
+SELECT g, avg(v) AS a, first(t) AS m FROM thirty_eight GROUP BY g
 --- case n01_sum_of_38_digits_in_a_window
 SELECT sum(v) OVER () AS s FROM thirty_eight
 --- case n02_sliding_decimal_sum refused=SUM on DECIMAL
