@@ -48,7 +48,12 @@ pub(super) fn refusal(kind: &OpStruct) -> Option<Issue> {
     Some(match kind {
         O::ShuffleWriter(_) => Issue::new("shuffle_writer", "exchanges travel beside blocks, not in them"),
         O::IcebergScan(_) => Issue::new("iceberg_scan", "Iceberg tables are not read").hint(parquet),
-        O::CsvScan(_) => Issue::new("csv_scan", "CSV files are not read").hint(parquet),
+        // Null values, modes, formats and encodings are options of Spark's that the message has no field for.
+        O::CsvScan(_) => Issue::new(
+            "csv_scan",
+            "the plan leaves out options that say what the fields of a CSV file mean",
+        )
+        .hint(parquet),
         O::ContribScan(scan) => Issue::new(
             format!("contrib_scan {}", scan.type_url),
             "this source is not read",
