@@ -5,8 +5,7 @@ use cne_proto::spark_expression::agg_expr::ExprStruct as A;
 use cne_proto::spark_expression::expr::ExprStruct as E;
 use cne_proto::spark_expression::regr::RegrType;
 use cne_proto::spark_expression::{
-    AggExpr, Covariance, DataType as SparkType, EvalMode as WireMode, Expr, ListAgg, Percentile, PivotFirst,
-    Regr, StatisticsType,
+    AggExpr, Covariance, EvalMode as WireMode, Expr, ListAgg, Percentile, PivotFirst, Regr, StatisticsType,
 };
 use cne_spark_functions::aggregates::{self, BitOp, PairKind, PairOptions, VarianceKind};
 use cne_spark_functions::arithmetic::{ArithmeticOp, arithmetic};
@@ -48,33 +47,6 @@ pub(crate) struct Place {
     pub(crate) merges: bool,
     /// Spark keeps its buffer in rows.
     pub(crate) in_rows: bool,
-}
-
-/// Whether Spark keeps the buffer of these functions in rows of fixed columns when they have keys beside them. One that needs more, a text or a
-/// list, makes it keep all of them in objects.
-pub(crate) fn fit_in_rows(aggregates: &[AggExpr]) -> bool {
-    let fixed = |declared: &Option<SparkType>| {
-        let declared = types::declared(declared.as_ref());
-        declared.is_ok_and(|t| t.is_primitive() || t == DataType::Boolean)
-    };
-    aggregates.iter().all(|aggregate| match &aggregate.expr_struct {
-        Some(A::Min(e)) => fixed(&e.datatype),
-        Some(A::Max(e)) => fixed(&e.datatype),
-        Some(A::First(e)) => fixed(&e.datatype),
-        Some(A::Last(e)) => fixed(&e.datatype),
-        Some(
-            A::CollectList(_)
-            | A::CollectSet(_)
-            | A::ListAgg(_)
-            | A::Percentile(_)
-            | A::ApproxPercentile(_)
-            | A::Mode(_)
-            | A::BloomFilterAgg(_)
-            | A::HllSketchAgg(_)
-            | A::HllUnionAgg(_),
-        ) => false,
-        _ => true,
-    })
 }
 
 /// Plans an aggregate function.

@@ -13,7 +13,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::{Plan, Planner, column_name};
 use crate::error::{Fail, Issue};
-use crate::expr::{Aggregate, Place, fit_in_rows, plan_aggregate};
+use crate::expr::{Aggregate, Place, plan_aggregate};
 use crate::types::same_values;
 
 type Groups = Vec<(Arc<dyn PhysicalExpr>, String)>;
@@ -31,7 +31,8 @@ impl<'a> Planner<'a> {
         let schema = child.schema();
         let modes = modes(agg)?;
         let planned = self.exprs(&schema).plan_all(&agg.grouping_exprs);
-        let in_rows = !agg.grouping_exprs.is_empty() && fit_in_rows(&agg.agg_exprs);
+        // Beside texts and lists Spark keeps it in objects: the driver does not send the decimals that would tell.
+        let in_rows = !agg.grouping_exprs.is_empty();
         let mut aggregates = vec![];
         for (expr, mode) in agg.agg_exprs.iter().zip(&modes) {
             let mut exprs = self.exprs(&schema);

@@ -8,7 +8,7 @@ use arrow::row::{OwnedRow, RowConverter, SortField};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::EmitTo;
 
-use super::groups::{Rows, SparkGroups};
+use super::groups::{Rows, SparkGroups, as_type};
 
 /// State: the value, the ordering beside it. Floats of the ordering have to be canonical.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ impl SparkGroups for By {
     }
 
     fn update(&mut self, values: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
-        let (values, orders) = (&values[0], &values[1]);
+        let (values, orders) = (&as_type(&values[0], &self.value_type)?, &values[1]);
         let keys = self.converter.convert_columns(std::slice::from_ref(orders))?;
         rows.try_each(|row, group| {
             if orders.is_null(row) {

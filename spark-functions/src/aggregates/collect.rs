@@ -11,7 +11,7 @@ use arrow::row::{RowConverter, SortField};
 use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, EmitTo};
 
-use super::groups::{Rows, SparkGroups};
+use super::groups::{Rows, SparkGroups, as_type};
 use crate::compare::canonical;
 use crate::types;
 
@@ -75,6 +75,7 @@ impl Collect {
 
     /// Keeps `values[row]` for each `(row, group)` of `rows` that is not NULL.
     fn keep(&mut self, values: &ArrayRef, each: impl FnOnce(&mut dyn FnMut(usize, usize))) -> Result<()> {
+        let values = &as_type(values, &self.element)?;
         let chunk = self.chunks.len();
         let mut used = false;
         let groups = &mut self.groups;

@@ -149,3 +149,5 @@ SELECT skewness(v) AS a FROM sales
 SELECT mode(k) AS a FROM sales
 --- case distinct_approximately refused=approx_count_distinct
 SELECT approx_count_distinct(k) AS a FROM sales
+--- case edges_of_lists
+SELECT k, size(first(a)) AS f, size(last(a)) AS l, e FROM (SELECT k, a, explode(a) AS e FROM (SELECT id % 2 AS k, collect_list(s) AS a FROM sales GROUP BY id % 2)) GROUP BY k, e
