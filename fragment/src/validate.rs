@@ -93,6 +93,7 @@ pub(crate) fn validate_decoded(
                 late_materialisation: false,
             },
             partition: 0,
+            ansi: false,
         };
         let planned = Planner::new(environment, inputs.iter().map(empty).collect()).plan(&operator)?;
         let plan = datafusion::physical_plan::displayable(planned.plan.as_ref())

@@ -92,15 +92,21 @@ impl Kernel for Canonical {
     }
 
     fn invoke(&self, args: &[ColumnarValue], _rows: usize) -> Result<ColumnarValue> {
-        // Adding 0.0 turns -0.0 into 0.0 and nothing else.
-        if self.return_type == DataType::Float32 {
-            return vector::unary::<Float32Type, Float32Type>(&args[0], &self.return_type, |value| {
-                Ok(Some(if value.is_nan() { f32::NAN } else { value + 0.0 }))
-            });
-        }
-        vector::unary::<Float64Type, Float64Type>(&args[0], &self.return_type, |value| {
+        canonical(&args[0], &self.return_type)
+    }
+}
+
+/// The values with floats in canonical form.
+pub(crate) fn canonical(values: &ColumnarValue, data_type: &DataType) -> Result<ColumnarValue> {
+    // Adding 0.0 turns -0.0 into 0.0 and nothing else.
+    match data_type {
+        DataType::Float32 => vector::unary::<Float32Type, Float32Type>(values, data_type, |value| {
+            Ok(Some(if value.is_nan() { f32::NAN } else { value + 0.0 }))
+        }),
+        DataType::Float64 => vector::unary::<Float64Type, Float64Type>(values, data_type, |value| {
             Ok(Some(if value.is_nan() { f64::NAN } else { value + 0.0 }))
-        })
+        }),
+        _ => Ok(values.clone()),
     }
 }
 

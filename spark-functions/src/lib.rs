@@ -15,6 +15,7 @@ pub mod eval_mode;
 pub mod functions;
 pub mod hash;
 pub mod logic;
+pub mod random;
 pub mod strings;
 pub mod temporal;
 pub mod truncate;

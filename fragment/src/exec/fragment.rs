@@ -194,6 +194,7 @@ impl ExecutionPlan for CometFragmentExec {
                 .collect(),
             partition,
             ordered: !self.node.any_order,
+            ansi: self.node.ansi,
             hash_joins: context
                 .session_config()
                 .get_extension::<HashJoinBudget>()

@@ -9,6 +9,7 @@ mod input;
 mod keys;
 mod range;
 mod run;
+mod sample;
 pub(crate) mod shared;
 mod window;
 
@@ -21,8 +22,10 @@ pub(crate) use explode::{ExplodeExec, Work as Explosion};
 pub(crate) use group_limit::{GroupLimitExec, RankKind};
 pub(crate) use input::InputExec;
 pub(crate) use range::RangeExec;
+pub(crate) use sample::{Draw, SampleExec};
 pub(crate) use window::{
-    Bound, Frame, NthValue, Shift, Unit, WindowAggregate, WindowColumn, WindowExec, WindowFunction,
+    Bound, Frame, NthValue, Shift, Unit, ValueBound, WindowAggregate, WindowColumn, WindowExec,
+    WindowFunction,
 };
 
 /// What every leaf of one partition answers.

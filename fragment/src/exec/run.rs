@@ -36,6 +36,8 @@ pub(super) struct Task {
     pub(super) partition: usize,
     /// Whether what reads the rows relies on their order.
     pub(super) ordered: bool,
+    /// As in `FragmentNode`.
+    pub(super) ansi: bool,
     pub(super) hash_joins: Option<HashJoinBudget>,
     pub(super) context: Arc<TaskContext>,
 }
@@ -127,6 +129,7 @@ impl Task {
                 late_materialisation: config.execution.parquet.pushdown_filters,
             },
             partition: descriptor.partition,
+            ansi: self.ansi,
         };
         with_stack_for(512, || {
             let planned = Planner::new(environment, inputs)

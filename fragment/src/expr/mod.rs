@@ -18,7 +18,7 @@ use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
 
 pub use crate::partitioning::{ExchangePartitioning, plan_partitioning};
 
-pub(crate) use aggregate::{Aggregate, plan_aggregate};
+pub(crate) use aggregate::{Aggregate, Place, plan_aggregate, small_decimal_average};
 
 use crate::error::{Fail, Issue};
 use crate::types;

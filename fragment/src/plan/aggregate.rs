@@ -13,7 +13,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::{Plan, Planner, column_name};
 use crate::error::{Fail, Issue};
-use crate::expr::{Aggregate, plan_aggregate};
+use crate::expr::{Aggregate, Place, plan_aggregate};
 use crate::types::same_values;
 
 type Groups = Vec<(Arc<dyn PhysicalExpr>, String)>;
@@ -31,10 +31,16 @@ impl<'a> Planner<'a> {
         let schema = child.schema();
         let modes = modes(agg)?;
         let planned = self.exprs(&schema).plan_all(&agg.grouping_exprs);
+        // Beside texts and lists Spark keeps it in objects: the driver does not send the decimals that would tell.
+        let in_rows = !agg.grouping_exprs.is_empty();
         let mut aggregates = vec![];
         for (expr, mode) in agg.agg_exprs.iter().zip(&modes) {
             let mut exprs = self.exprs(&schema);
-            match plan_aggregate(&mut exprs, expr, *mode != WireMode::Partial) {
+            let place = Place {
+                merges: *mode != WireMode::Partial,
+                in_rows,
+            };
+            match plan_aggregate(&mut exprs, expr, place) {
                 Ok(aggregate) => aggregates.push(aggregate),
                 Err(fail) => self.findings.fail(fail),
             }

@@ -1,6 +1,7 @@
 //! Comet's operators as one-partition plans.
 
 mod aggregate;
+mod frame;
 mod join;
 mod node;
 mod window;
@@ -33,6 +34,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) scan_context: ScanContext<'a>,
     /// Index of the partition in the fragment.
     pub(crate) partition: i32,
+    /// Whether the session's arithmetic is ANSI's, for what the block does not say it of.
+    pub(crate) ansi: bool,
 }
 
 /// A planned block.
@@ -126,13 +129,13 @@ impl<'a> Planner<'a> {
             let planned = match (children, operator.op_struct.as_ref()) {
                 (_, None) => Err(Issue::new("operator", "the plan leaves out its kind").into()),
                 (None, Some(kind)) => Err(node::refusal(kind).map_or(Fail::Recorded, Fail::Issue)),
-                (Some(children), Some(kind)) => self.node(kind, children),
+                (Some(children), Some(kind)) => self.node(kind, children, &operator.children),
             };
             planned.map_err(|fail| self.findings.fail(fail)).ok()
         })
     }
 
-    fn node(&mut self, kind: &'a OpStruct, children: Vec<Plan>) -> Result<Plan, Fail> {
+    fn node(&mut self, kind: &'a OpStruct, children: Vec<Plan>, below: &'a [Operator]) -> Result<Plan, Fail> {
         let id = self.next_node;
         self.next_node += 1;
         let expected = node::arity(kind);
@@ -155,6 +158,7 @@ impl<'a> Planner<'a> {
             OpStruct::Limit(limit) => self.limit(limit, child()?),
             OpStruct::Expand(expand) => self.expand(id, expand, child()?),
             OpStruct::Explode(explode) => self.explode(id, explode, child()?),
+            OpStruct::Sample(sample) => self.sample(sample, child()?, below),
             OpStruct::Window(window) => self.window(id, window, child()?),
             OpStruct::WindowGroupLimit(limit) => self.group_limit(limit, child()?),
             OpStruct::HashAgg(aggregate) => self.aggregate(id, aggregate, child()?),

@@ -3,7 +3,9 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Schema};
 use cne_proto::spark_expression::DataType as SparkType;
 use cne_proto::spark_operator::operator::OpStruct;
-use cne_proto::spark_operator::{Expand, Explode, Filter, Limit, NativeScan, Projection, RangeScan, Sort};
+use cne_proto::spark_operator::{
+    Expand, Explode, Filter, Limit, NativeScan, Operator, Projection, RangeScan, Sample, Sort,
+};
 use datafusion::physical_expr::expressions::{CastExpr, Column};
 use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::physical_plan::filter::FilterExec;
@@ -13,7 +15,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::{Plan, Planner, column_name, rename};
 use crate::error::{Fail, Issue};
-use crate::exec::{ExpandExec, ExplodeExec, Explosion, InputExec, RangeExec};
+use crate::exec::{Draw, ExpandExec, ExplodeExec, Explosion, InputExec, RangeExec, SampleExec};
 use crate::expr::order;
 use crate::scan::{check_scan, plan_scan};
 use crate::types::{self, same_values};
@@ -30,6 +32,7 @@ pub(super) fn arity(kind: &OpStruct) -> Option<usize> {
         | O::Expand(_)
         | O::Explode(_)
         | O::HashAgg(_)
+        | O::Sample(_)
         | O::Window(_)
         | O::WindowGroupLimit(_) => Some(1),
         O::HashJoin(_) | O::SortMergeJoin(_) | O::BroadcastNestedLoopJoin(_) => Some(2),
@@ -49,7 +52,12 @@ pub(super) fn refusal(kind: &OpStruct) -> Option<Issue> {
             "the input of a block is a scan, whatever exchange it comes from",
         ),
         O::IcebergScan(_) => Issue::new("iceberg_scan", "Iceberg tables are not read").hint(parquet),
-        O::CsvScan(_) => Issue::new("csv_scan", "CSV files are not read").hint(parquet),
+        // Null values, modes, formats and encodings are options of Spark's that the message has no field for.
+        O::CsvScan(_) => Issue::new(
+            "csv_scan",
+            "the plan leaves out options that say what the fields of a CSV file mean",
+        )
+        .hint(parquet),
         O::ContribScan(scan) => Issue::new(
             format!("contrib_scan {}", scan.type_url),
             "this source is not read",
@@ -58,10 +66,6 @@ pub(super) fn refusal(kind: &OpStruct) -> Option<Issue> {
         O::ParquetWriter(_) => Issue::new("parquet_writer", writes),
         O::IcebergWrite(_) => Issue::new("iceberg_write", writes),
         O::MergeRows(_) => Issue::new("merge_rows", writes),
-        O::Sample(_) => Issue::new(
-            "sample",
-            "its rows depend on the order of rows, which a retried task does not repeat",
-        ),
         O::ArrowPythonUdf(_) => {
             Issue::new("arrow_python_udf", "executors have no Python").hint("use built-in functions")
         }
@@ -179,6 +183,23 @@ impl<'a> Planner<'a> {
         Ok(Arc::new(GlobalLimitExec::new(child, offset, fetch)))
     }
 
+    /// The rows of a partition are numbered as they come, so they have to come in Spark's order, every time.
+    pub(super) fn sample(&mut self, sample: &Sample, child: Plan, below: &[Operator]) -> Result<Plan, Fail> {
+        if !below.iter().all(keeps_order_of_files) {
+            let reason =
+                "which rows are drawn depends on their order, which only scans and what keeps it give";
+            return Err(Issue::new("sample", reason)
+                .hint("take the sample of a table, before joins and groups")
+                .into());
+        }
+        let draw = Draw {
+            lower: sample.lower_bound,
+            upper: sample.upper_bound,
+            seed: sample.seed.wrapping_add(self.environment.partition.into()),
+        };
+        Ok(Arc::new(SampleExec::new(draw, child)))
+    }
+
     /// `project_list` holds the projections one after the other.
     pub(super) fn expand(&mut self, id: usize, expand: &Expand, child: Plan) -> Result<Plan, Fail> {
         let width = number(expand.num_expr_per_project, "num_expr_per_project")?;
@@ -262,6 +283,24 @@ fn relabelled(from: &DataType, to: &DataType) -> bool {
         (D::Null, _) => true,
         _ => false,
     }
+}
+
+/// Whether an operator gives rows in the order in which a task of Spark's reads them, too.
+fn keeps_order_of_files(operator: &Operator) -> bool {
+    use OpStruct as O;
+    let keeps = matches!(
+        operator.op_struct,
+        Some(
+            O::NativeScan(_)
+                | O::RangeScan(_)
+                | O::Projection(_)
+                | O::Filter(_)
+                | O::Expand(_)
+                | O::Explode(_)
+                | O::Sample(_)
+        )
+    );
+    keeps && operator.children.iter().all(keeps_order_of_files)
 }
 
 /// Whether rows come in the order of an input: what other operators say of their order is not relied on.

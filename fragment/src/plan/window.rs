@@ -3,26 +3,27 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field};
 use cne_proto::spark_expression::expr::ExprStruct;
 use cne_proto::spark_expression::{AggExpr, Expr, ScalarFunc};
-use cne_proto::spark_operator::lower_window_frame_bound::LowerFrameBoundStruct as Lower;
-use cne_proto::spark_operator::upper_window_frame_bound::UpperFrameBoundStruct as Upper;
-use cne_proto::spark_operator::{
-    RankLikeFunction, Window, WindowExpr, WindowFrame, WindowFrameType, WindowGroupLimit,
-};
+use cne_proto::spark_operator::{RankLikeFunction, Window, WindowExpr, WindowGroupLimit};
 use datafusion::common::ScalarValue;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 
 use super::aggregate::build_one;
+use super::frame::{Ordered, frame};
 use super::{Plan, Planner, column_name};
 use crate::error::{Fail, Issue};
 use crate::exec::{
-    Bound, Frame, GroupLimitExec, NthValue, RankKind, Shift, Unit, WindowAggregate, WindowColumn, WindowExec,
+    Frame, GroupLimitExec, NthValue, RankKind, Shift, WindowAggregate, WindowColumn, WindowExec,
     WindowFunction,
 };
-use crate::expr::{Planned, order, plan_aggregate};
+use crate::expr::{Place, Planned, order, plan_aggregate, small_decimal_average};
 use crate::types::{self, same_values};
 
 type Keys = Vec<Arc<dyn PhysicalExpr>>;
+
+fn exprs(order: &[PhysicalSortExpr]) -> Keys {
+    order.iter().map(|key| Arc::clone(&key.expr)).collect()
+}
 
 impl<'a> Planner<'a> {
     /// The child's columns, then one for each function.
@@ -32,7 +33,7 @@ impl<'a> Planner<'a> {
         let mut columns = vec![];
         for (i, expr) in window.window_expr.iter().enumerate() {
             let name = column_name(id, child.schema().fields().len() + i);
-            match self.window_column(name, expr, order_by.is_empty(), &child) {
+            match self.window_column(name, expr, &order_by, &child) {
                 Ok(column) => columns.push(column),
                 Err(fail) => self.findings.fail(fail),
             }
@@ -40,7 +41,12 @@ impl<'a> Planner<'a> {
         if columns.len() != window.window_expr.len() {
             return Err(Fail::Recorded);
         }
-        Ok(Arc::new(WindowExec::new(partition_by, order_by, columns, child)))
+        Ok(Arc::new(WindowExec::new(
+            partition_by,
+            exprs(&order_by),
+            columns,
+            child,
+        )))
     }
 
     /// The first rows of each group, by rank.
@@ -56,7 +62,7 @@ impl<'a> Planner<'a> {
         };
         Ok(Arc::new(GroupLimitExec::new(
             partition_by,
-            order_by,
+            exprs(&order_by),
             most,
             kind,
             child,
@@ -68,7 +74,7 @@ impl<'a> Planner<'a> {
         partition_by: &[Expr],
         order_by: &[Expr],
         child: &Plan,
-    ) -> Result<(Keys, Keys), Fail> {
+    ) -> Result<(Keys, Vec<PhysicalSortExpr>), Fail> {
         let schema = child.schema();
         let groups = self.exprs(&schema).plan_all(partition_by)?;
         if let Some(key) = groups.iter().find(|key| key.data_type.is_nested()) {
@@ -81,10 +87,10 @@ impl<'a> Planner<'a> {
         let groups = groups.into_iter().map(Planned::canonical).collect();
         let orders = match order_by.is_empty() {
             true => vec![],
-            false => {
-                let ordering = order(&mut self.exprs(&schema), order_by)?;
-                ordering.iter().map(|key| Arc::clone(&key.expr)).collect()
-            }
+            false => order(&mut self.exprs(&schema), order_by)?
+                .iter()
+                .cloned()
+                .collect(),
         };
         Ok((groups, orders))
     }
@@ -93,16 +99,24 @@ impl<'a> Planner<'a> {
         &mut self,
         name: String,
         expr: &WindowExpr,
-        unordered: bool,
+        order_by: &[PhysicalSortExpr],
         child: &Plan,
     ) -> Result<WindowColumn, Fail> {
         let spec = expr
             .spec
             .as_ref()
             .and_then(|spec| spec.frame_specification.as_ref());
-        let frame = frame(spec.ok_or_else(|| Issue::new("window", "the plan leaves out a frame"))?)?;
+        let spec = spec.ok_or_else(|| Issue::new("window", "the plan leaves out a frame"))?;
+        let ordered = Ordered {
+            keys: order_by,
+            schema: &child.schema(),
+            ansi: self.environment.ansi,
+        };
+        let frame = frame(spec, &ordered)?;
         let (function, data_type, what) = match (&expr.built_in_window_function, &expr.agg_func) {
-            (Some(call), None) => self.built_in(call, expr.ignore_nulls, frame, unordered, child)?,
+            (Some(call), None) => {
+                self.built_in(call, expr.ignore_nulls, frame, order_by.is_empty(), child)?
+            }
             (None, Some(aggregate)) => self.window_aggregate(&name, aggregate, frame, child)?,
             _ => return Err(Issue::new("window", "the plan leaves out a function").into()),
         };
@@ -125,17 +139,26 @@ impl<'a> Planner<'a> {
         child: &Plan,
     ) -> Result<(WindowFunction, DataType, String), Fail> {
         let schema = child.schema();
-        let planned = plan_aggregate(&mut self.exprs(&schema), aggregate, false)?;
+        let place = Place {
+            merges: false,
+            in_rows: false,
+        };
+        let mut planned = plan_aggregate(&mut self.exprs(&schema), aggregate, place)?;
+        let finish = small_decimal_average(&mut planned, name)?;
         if planned.filter.is_some() {
             return Err(Issue::new("window", "FILTER is not executed in a window").into());
         }
         let function = build_one(name.to_string(), &planned)?;
-        let data_type = function.field().data_type().clone();
+        let data_type = match &finish {
+            Some(finish) => finish.data_type.clone(),
+            None => function.field().data_type().clone(),
+        };
         let what = function.fun().name().to_string();
         let aggregate = WindowAggregate {
             function,
             args: planned.args,
             frame,
+            finish: finish.map(|finish| finish.expr),
         };
         Ok((WindowFunction::Aggregate(aggregate), data_type, what))
     }
@@ -232,37 +255,4 @@ fn number(planned: &Planned) -> Option<i64> {
         ScalarValue::Int64(value) => *value,
         _ => None,
     }
-}
-
-/// Offsets of rows are signed: before the current row when negative, on both sides.
-fn frame(frame: &WindowFrame) -> Result<Frame, Issue> {
-    let unit = match frame.frame_type() {
-        WindowFrameType::Rows => Unit::Rows,
-        WindowFrameType::Range => Unit::Range,
-    };
-    let missing = || Issue::new("window", "the plan leaves out an end of a frame");
-    let lower = frame
-        .lower_bound
-        .as_ref()
-        .and_then(|bound| bound.lower_frame_bound_struct.as_ref());
-    let upper = frame
-        .upper_bound
-        .as_ref()
-        .and_then(|bound| bound.upper_frame_bound_struct.as_ref());
-    let offset = |offset: i64, has_value: bool| match unit {
-        Unit::Rows if !has_value => Ok(Bound::Offset(offset)),
-        _ => Err(Issue::new("window frame", "RANGE with an offset is not executed")
-            .hint("use ROWS, or a join on the range")),
-    };
-    let lower = match lower.ok_or_else(missing)? {
-        Lower::UnboundedPreceding(_) => Bound::Unbounded,
-        Lower::CurrentRow(_) => Bound::CurrentRow,
-        Lower::Preceding(bound) => offset(bound.offset, bound.range_offset.is_some())?,
-    };
-    let upper = match upper.ok_or_else(missing)? {
-        Upper::UnboundedFollowing(_) => Bound::Unbounded,
-        Upper::CurrentRow(_) => Bound::CurrentRow,
-        Upper::Following(bound) => offset(bound.offset, bound.range_offset.is_some())?,
-    };
-    Ok(Frame { unit, lower, upper })
 }

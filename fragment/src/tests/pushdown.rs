@@ -70,6 +70,7 @@ fn optimized(block: &Operator, inputs: VecDeque<Plan>) -> Plan {
             late_materialisation: false,
         },
         partition: 0,
+        ansi: false,
     };
     let planned = Planner::new(environment, inputs).plan(block).unwrap();
     optimize(planned.plan, planned.has_limit, &ConfigOptions::default()).unwrap()

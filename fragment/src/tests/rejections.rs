@@ -9,7 +9,8 @@ use cne_proto::spark_expression::{
 use cne_proto::spark_operator::operator::OpStruct;
 use cne_proto::spark_operator::{
     ArrowPythonUdf, ContribScan, CsvScan, Filter, IcebergScan, IcebergWrite, MergeRows, NativeScan,
-    NativeScanCommon, Operator, ParquetWriter, Projection, Sample, ShuffleWriter, Sort, SparkStructField,
+    NativeScanCommon, Operator, ParquetWriter, Projection, RangeScan, Sample, ShuffleWriter, Sort,
+    SparkStructField,
 };
 use prost::Message;
 
@@ -54,7 +55,6 @@ fn operators_are_refused_by_name() {
             "iceberg_write",
         ),
         (above(OpStruct::MergeRows(MergeRows::default())), "merge_rows"),
-        (above(OpStruct::Sample(Sample::default())), "sample"),
         (
             above(OpStruct::ArrowPythonUdf(ArrowPythonUdf::default())),
             "arrow_python_udf",
@@ -133,17 +133,17 @@ fn everything_is_reported_at_once() {
         OpStruct::Sort(sort),
         vec![op(OpStruct::Filter(filter), vec![below])],
     );
-    let block = op(OpStruct::Sample(Sample::default()), vec![block]);
+    let block = op(OpStruct::ParquetWriter(ParquetWriter::default()), vec![block]);
     let found = refused(&block, &one_input());
     let found: Vec<_> = found.iter().map(|r| (r.path.as_str(), r.what.as_str())).collect();
     assert_eq!(
         found,
         [
-            ("sample/sort/filter/projection", "jvm_scalar_udf org.X"),
-            ("sample/sort/filter/projection", "rand"),
-            ("sample/sort/filter", "function no_such()"),
-            ("sample/sort", "sort"),
-            ("sample", "sample"),
+            ("parquet_writer/sort/filter/projection", "jvm_scalar_udf org.X"),
+            ("parquet_writer/sort/filter/projection", "rand"),
+            ("parquet_writer/sort/filter", "function no_such()"),
+            ("parquet_writer/sort", "sort"),
+            ("parquet_writer", "parquet_writer"),
         ]
     );
 }
@@ -250,4 +250,22 @@ fn depth_is_bounded() {
         "{found:?}"
     );
     let _ = Arc::new(chain);
+}
+
+#[test]
+fn samples_are_drawn_where_rows_come_in_the_order_of_files() {
+    let sample = |below| op(OpStruct::Sample(Sample::default()), vec![below]);
+    let found = refused(&sample(scan(vec![long()])), &one_input());
+    assert!(
+        matches!(found.as_slice(), [one] if one.what == "sample" && one.reason.contains("order")),
+        "{found:?}"
+    );
+    let range = RangeScan {
+        num_elements: 10,
+        step: 1,
+        num_slices: 1,
+        ..Default::default()
+    };
+    let range = op(OpStruct::RangeScan(range), vec![]);
+    assert!(validate_block(0, &sample(range).encode_to_vec(), &[], &[]).is_ok());
 }

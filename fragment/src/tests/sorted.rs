@@ -47,6 +47,7 @@ fn planned(block: &Operator) -> (Plan, String) {
             late_materialisation: false,
         },
         partition: 0,
+        ansi: false,
     };
     let planned = Planner::new(environment, [input()].into()).plan(block).unwrap();
     let plan = optimize(planned.plan, planned.has_limit, &Default::default()).unwrap();

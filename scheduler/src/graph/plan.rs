@@ -151,6 +151,7 @@ impl Builder<'_> {
                     broadcast_inputs: stage.inputs.iter().map(is_broadcast).collect(),
                     stage: index as u32,
                     any_order: self.any_order(index),
+                    ansi: self.is_ansi(),
                 };
                 let fragment =
                     CometFragmentExec::try_new(node, children).map_err(|e| self.failed(index, &e))?;
@@ -181,6 +182,11 @@ impl Builder<'_> {
             }
             None => Err(broken(index, self.request, "it has no kind")),
         }
+    }
+
+    fn is_ansi(&self) -> bool {
+        let ansi = self.request.config.get("spark.sql.ansi.enabled");
+        ansi.is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
     // Exchanges mix the rows of their map tasks anyway; the result and most forward edges hand on the order as it is.

@@ -18,6 +18,7 @@ use crate::{EvalMode, QueryContext, SparkErrorKind};
 pub(crate) struct AvgDecimal {
     sum: (u8, i8),
     out: (u8, i8),
+    in_rows: bool,
     mode: EvalMode,
     context: Option<Arc<QueryContext>>,
     sums: WideSums,
@@ -29,17 +30,28 @@ impl AvgDecimal {
     pub(crate) fn new(
         sum: (u8, i8),
         out: (u8, i8),
+        in_rows: bool,
         mode: EvalMode,
         context: Option<Arc<QueryContext>>,
     ) -> Self {
         Self {
             sum,
             out,
+            in_rows,
             mode,
             context,
             sums: WideSums::default(),
             counts: vec![],
             overflowed: vec![],
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, group: usize, value: i128) {
+        if !self.in_rows {
+            self.sums.add(group, value);
+        } else if !self.sums.add_within(group, value, self.sum.0) {
+            self.overflowed[group] = true;
         }
     }
 
@@ -78,7 +90,7 @@ impl SparkGroups for AvgDecimal {
         let (raw, nulls) = (values.values(), values.nulls());
         rows.each(|row, group| {
             if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
-                self.sums.add(group, raw[row]);
+                self.add(group, raw[row]);
                 self.counts[group] += 1;
             }
         });
@@ -91,7 +103,7 @@ impl SparkGroups for AvgDecimal {
         for (row, &group) in groups.iter().enumerate() {
             self.counts[group] += counts.value(row);
             if sums.is_valid(row) {
-                self.sums.add(group, sums.value(row));
+                self.add(group, sums.value(row));
             } else {
                 self.overflowed[group] = true;
             }
@@ -110,7 +122,7 @@ impl SparkGroups for AvgDecimal {
                 _ if !self.mode.fails() => None,
                 _ => {
                     let kind = SparkErrorKind::DecimalSumOverflow {
-                        function_name: "try_avg".into(),
+                        function_name: "avg".into(),
                     };
                     return Err(kind.at(self.context.as_ref()).into());
                 }
@@ -145,7 +157,13 @@ impl SparkGroups for AvgDecimal {
     }
 
     fn fresh(&self) -> Box<dyn SparkGroups> {
-        Box::new(Self::new(self.sum, self.out, self.mode, self.context.clone()))
+        Box::new(Self::new(
+            self.sum,
+            self.out,
+            self.in_rows,
+            self.mode,
+            self.context.clone(),
+        ))
     }
 }
 

@@ -7,7 +7,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::EmitTo;
 
-use super::groups::{Rows, SparkGroups};
+use super::groups::{Rows, SparkGroups, as_type};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Edge {
@@ -46,7 +46,7 @@ impl SparkGroups for Edge {
     }
 
     fn update(&mut self, values: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
-        let column = &values[0];
+        let column = &as_type(&values[0], &self.data_type)?;
         rows.try_each(|row, group| {
             let wanted = self.last || self.values[group].is_none();
             if wanted && !(self.ignore_nulls && column.is_null(row)) {
@@ -57,10 +57,11 @@ impl SparkGroups for Edge {
     }
 
     fn merge(&mut self, states: &[ArrayRef], groups: &[usize]) -> Result<()> {
+        let values = as_type(&states[0], &self.data_type)?;
         let set = states[1].as_boolean();
         for (row, &group) in groups.iter().enumerate() {
             if set.is_valid(row) && set.value(row) && (self.last || self.values[group].is_none()) {
-                self.values[group] = Some(ScalarValue::try_from_array(&states[0], row)?.compacted());
+                self.values[group] = Some(ScalarValue::try_from_array(&values, row)?.compacted());
             }
         }
         Ok(())

@@ -1,8 +1,11 @@
 //! What every accumulator here shares: one implementation for groups, used with a single group when there are none.
 
 use std::fmt;
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 
@@ -24,6 +27,14 @@ pub(crate) trait SparkGroups: Send + Sync + fmt::Debug {
     fn duplicate(&self) -> Box<dyn SparkGroups>;
     /// No groups, same function.
     fn fresh(&self) -> Box<dyn SparkGroups>;
+}
+
+/// Values that may differ from `data_type` in the nullability of their parts, which a plan declares and a column has, as exactly that type.
+pub(crate) fn as_type(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
+    match values.data_type() == data_type {
+        true => Ok(Arc::clone(values)),
+        false => Ok(cast(values, data_type)?),
+    }
 }
 
 /// Which group a row belongs to.

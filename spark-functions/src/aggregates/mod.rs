@@ -1,10 +1,15 @@
 //! Spark's aggregate functions as DataFusion UDAFs. Each has the state columns of Spark's aggregation buffer.
 
 mod average;
+mod by;
+mod collect;
 mod first_last;
 mod groups;
 mod merge;
 mod min_max;
+mod pairs;
+mod percentile;
+mod pivot;
 mod sums;
 mod udaf;
 mod variance;
@@ -15,29 +20,37 @@ mod tests;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::functions_aggregate::bit_and_or_xor::{bit_and_udaf, bit_or_udaf, bit_xor_udaf};
 use datafusion::logical_expr::AggregateUDF;
 
 use crate::{EvalMode, QueryContext, Unsupported, types};
 
 pub use merge::merge_as_partial;
+pub use pairs::{PairKind, PairOptions};
 pub use variance::VarianceKind;
 
 use udaf::{Kind, SparkAggregate, StateColumn};
 
 /// `sum(input)` with the declared result type. State: `sum` for numbers; `sum, is_empty` for decimals and for `TRY` integers.
+///
+/// With `in_rows` Spark keeps the buffer in rows, as it does under GROUP BY: a decimal that leaves its type on the way is lost for good, though
+/// the sum may come back into it. Without, as in windows and without keys, only results and states are checked.
 pub fn sum(
     input: &DataType,
     result: &DataType,
+    in_rows: bool,
     mode: EvalMode,
     context: Option<Arc<QueryContext>>,
 ) -> Result<Arc<AggregateUDF>, Unsupported> {
     let value = StateColumn::nullable("sum", result.clone());
     let empty = StateColumn::required("is_empty", DataType::Boolean);
     let (kind, states) = match (input, result) {
-        (&DataType::Decimal128(_, from), &DataType::Decimal128(precision, scale)) if from == scale => (
+        (&DataType::Decimal128(own, from), &DataType::Decimal128(precision, scale)) if from == scale => (
             Kind::SumDecimal {
                 precision,
                 scale,
+                in_rows: in_rows && is_narrow(own, precision),
                 mode,
                 context,
             },
@@ -59,24 +72,31 @@ pub fn sum(
     ))
 }
 
+/// Whether a sum of that many digits can leave its type: with ten digits more than its values it has room for all.
+fn is_narrow(digits: u8, sum_digits: u8) -> bool {
+    digits.saturating_add(10) > sum_digits
+}
+
 /// `avg(input)`. `sum_type` is the type of a decimal buffer's sum (`DECIMAL(p+10,s)`); other numbers are summed as doubles, whatever a plan says
-/// of their sum. State: `sum, count`.
+/// of their sum. `in_rows` as for [`sum`]. State: `sum, count`.
 pub fn avg(
     input: &DataType,
     sum_type: &DataType,
     result: &DataType,
+    in_rows: bool,
     mode: EvalMode,
     context: Option<Arc<QueryContext>>,
 ) -> Result<Arc<AggregateUDF>, Unsupported> {
     let (kind, sum_type) = match (input, sum_type, result) {
         (
-            &DataType::Decimal128(_, from),
+            &DataType::Decimal128(own, from),
             &DataType::Decimal128(sum_precision, sum_scale),
             &DataType::Decimal128(precision, scale),
         ) if from == sum_scale && scale >= sum_scale => {
             let kind = Kind::AvgDecimal {
                 sum: (sum_precision, sum_scale),
                 out: (precision, scale),
+                in_rows: in_rows && is_narrow(own, sum_precision),
                 mode,
                 context,
             };
@@ -181,6 +201,151 @@ pub fn variance(kind: VarianceKind, null_on_divide_by_zero: bool) -> Arc<Aggrega
     SparkAggregate::create("spark_variance", kind, 1, DataType::Float64, states)
 }
 
+/// Covariance, correlation or regression of two doubles. State: doubles, `n, xAvg, yAvg, ck` and what the kind adds.
+#[must_use]
+pub fn pairs(kind: PairKind, options: PairOptions) -> Arc<AggregateUDF> {
+    let columns = kind.columns().iter();
+    let states = columns.map(|name| StateColumn::required(name, DataType::Float64));
+    SparkAggregate::create(
+        "spark_pairs",
+        Kind::Pairs { kind, options },
+        2,
+        DataType::Float64,
+        states.collect(),
+    )
+}
+
+/// Which bits to combine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum BitOp {
+    And,
+    Or,
+    Xor,
+}
+
+/// `bit_and`, `bit_or`, `bit_xor` of integers. State: the value.
+pub fn bits(op: BitOp, input: &DataType) -> Result<Arc<AggregateUDF>, Unsupported> {
+    if !types::is_integer(input) {
+        return Err(refuse("bit_and", input, input));
+    }
+    Ok(match op {
+        BitOp::And => bit_and_udaf(),
+        BitOp::Or => bit_or_udaf(),
+        BitOp::Xor => bit_xor_udaf(),
+    })
+}
+
+/// `collect_list(input)`, in order of arrival. State: the list.
+#[must_use]
+pub fn collect_list(input: &DataType) -> Arc<AggregateUDF> {
+    collected("spark_collect_list", input, false)
+}
+
+/// `collect_set(input)` of values without parts, in order of arrival. State: the list.
+pub fn collect_set(input: &DataType) -> Result<Arc<AggregateUDF>, Unsupported> {
+    if !collect::is_set_element(input) {
+        return Err(refuse("collect_set", input, &collect::list_of(input)));
+    }
+    Ok(collected("spark_collect_set", input, true))
+}
+
+fn collected(name: &'static str, element: &DataType, distinct: bool) -> Arc<AggregateUDF> {
+    let list = collect::list_of(element);
+    let states = vec![StateColumn::nullable("buf", list.clone())];
+    let element = element.clone();
+    SparkAggregate::create(name, Kind::Collect { element, distinct }, 1, list, states)
+}
+
+/// `listagg(input, delimiter)` of texts without an order. State: the list of the texts.
+pub fn list_agg(input: &DataType, delimiter: &str) -> Result<Arc<AggregateUDF>, Unsupported> {
+    if input != &DataType::Utf8 {
+        return Err(refuse("listagg", input, input));
+    }
+    let states = vec![StateColumn::nullable("buf", collect::list_of(input))];
+    let delimiter = delimiter.to_string();
+    Ok(SparkAggregate::create(
+        "spark_listagg",
+        Kind::ListAgg { delimiter },
+        1,
+        DataType::Utf8,
+        states,
+    ))
+}
+
+/// `percentile(input, at)` of numbers, `at` within 0 and 1. State: the list of the values.
+pub fn percentile(input: &DataType, at: f64) -> Result<Arc<AggregateUDF>, Unsupported> {
+    let number =
+        types::is_integer(input) || types::is_float(input) || matches!(input, DataType::Decimal128(..));
+    if !number || !(0.0..=1.0).contains(&at) {
+        return Err(refuse("percentile", input, &DataType::Float64));
+    }
+    let kind = Kind::Percentile {
+        element: input.clone(),
+        at: at.to_bits(),
+    };
+    let states = vec![StateColumn::nullable("buf", collect::list_of(input))];
+    Ok(SparkAggregate::create(
+        "spark_percentile",
+        kind,
+        1,
+        DataType::Float64,
+        states,
+    ))
+}
+
+/// `max_by(value, order)`. Floats of the order have to be canonical. State: the value, the order.
+pub fn max_by(value: &DataType, order: &DataType) -> Result<Arc<AggregateUDF>, Unsupported> {
+    beside_extremum(value, order, true)
+}
+
+/// `min_by(value, order)`. Floats of the order have to be canonical. State: the value, the order.
+pub fn min_by(value: &DataType, order: &DataType) -> Result<Arc<AggregateUDF>, Unsupported> {
+    beside_extremum(value, order, false)
+}
+
+fn beside_extremum(
+    value: &DataType,
+    order: &DataType,
+    greatest: bool,
+) -> Result<Arc<AggregateUDF>, Unsupported> {
+    let name = if greatest { "max_by" } else { "min_by" };
+    if !collect::is_set_element(order) {
+        return Err(refuse(name, order, value));
+    }
+    let states = vec![
+        StateColumn::nullable("value", value.clone()),
+        StateColumn::nullable("order", order.clone()),
+    ];
+    let order_type = order.clone();
+    Ok(SparkAggregate::create(
+        if greatest { "spark_max_by" } else { "spark_min_by" },
+        Kind::By { greatest, order_type },
+        2,
+        value.clone(),
+        states,
+    ))
+}
+
+/// Spark's `PivotFirst(column, value)`: a list with the last value beside each of `columns` that is not NULL. State: one value for each.
+pub fn pivot_first(value: &DataType, columns: Vec<ScalarValue>) -> Result<Arc<AggregateUDF>, Unsupported> {
+    let named = columns
+        .iter()
+        .all(|column| column.is_null() || pivot::is_pivot(&column.data_type()));
+    if !named {
+        return Err(refuse("pivot_first", value, value));
+    }
+    let states = (0..columns.len())
+        .map(|i| StateColumn::nullable(format!("value_{i}"), value.clone()))
+        .collect();
+    let kind = Kind::Pivot {
+        value_type: value.clone(),
+        columns,
+    };
+    let list = collect::list_of(value);
+    Ok(SparkAggregate::create("spark_pivot_first", kind, 2, list, states))
+}
+
 fn refuse(name: &str, input: &DataType, result: &DataType) -> Unsupported {
     let what = format!("{name}({})", types::sql_name(input));
     Unsupported::new(
@@ -193,15 +358,17 @@ fn refuse(name: &str, input: &DataType, result: &DataType) -> Unsupported {
 }
 
 impl Kind {
-    fn accumulator(&self, result: &DataType) -> Box<dyn groups::SparkGroups> {
-        match self {
+    fn accumulator(&self, result: &DataType) -> Result<Box<dyn groups::SparkGroups>> {
+        Ok(match self {
             Self::SumDecimal {
                 precision,
                 scale,
+                in_rows,
                 mode,
                 context,
             } => Box::new(sums::SumDecimal::new(
                 (*precision, *scale),
+                *in_rows,
                 *mode,
                 context.clone(),
             )),
@@ -210,9 +377,16 @@ impl Kind {
             Self::AvgDecimal {
                 sum,
                 out,
+                in_rows,
                 mode,
                 context,
-            } => Box::new(average::AvgDecimal::new(*sum, *out, *mode, context.clone())),
+            } => Box::new(average::AvgDecimal::new(
+                *sum,
+                *out,
+                *in_rows,
+                *mode,
+                context.clone(),
+            )),
             Self::AvgFloat => Box::new(average::AvgFloat::default()),
             Self::Extremum { greatest } if result == &DataType::Float32 => {
                 Box::new(min_max::Extremum::<Float32Type>::new(*greatest))
@@ -225,6 +399,14 @@ impl Kind {
                 kind,
                 null_on_divide_by_zero,
             } => Box::new(variance::Variance::new(*kind, *null_on_divide_by_zero)),
-        }
+            Self::Pairs { kind, options } => Box::new(pairs::Pairs::new(*kind, options.clone())),
+            Self::Collect { element, distinct } => Box::new(collect::Collect::new(element, *distinct)?),
+            Self::ListAgg { delimiter } => Box::new(collect::ListAgg::new(delimiter)?),
+            Self::Percentile { element, at } => {
+                Box::new(percentile::Percentile::new(element, f64::from_bits(*at))?)
+            }
+            Self::By { greatest, order_type } => Box::new(by::By::new(*greatest, result, order_type)?),
+            Self::Pivot { value_type, columns } => Box::new(pivot::Pivot::new(value_type, columns)),
+        })
     }
 }

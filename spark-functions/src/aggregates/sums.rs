@@ -10,7 +10,7 @@ use datafusion::common::Result;
 use datafusion::logical_expr::EmitTo;
 
 use super::groups::{Rows, SparkGroups};
-use crate::decimal::{fits_wide, out_of_range};
+use crate::decimal::{fits, fits_wide, out_of_range};
 use crate::{EvalMode, QueryContext, SparkErrorKind};
 
 /// Sums of 128 bits with a carry for the few that leave them, so that no order of addition changes an answer.
@@ -21,13 +21,21 @@ pub(crate) struct WideSums {
 }
 
 impl WideSums {
+    /// Whether the sum is now within 128 bits, if it was before.
     #[inline]
-    pub(crate) fn add(&mut self, group: usize, value: i128) {
+    pub(crate) fn add(&mut self, group: usize, value: i128) -> bool {
         let (sum, overflow) = self.low[group].overflowing_add(value);
         self.low[group] = sum;
         if overflow {
             *self.carries.entry(group).or_insert(0) += if value < 0 { -1 } else { 1 };
         }
+        !overflow
+    }
+
+    /// As [`Self::add`]; whether the sum has at most `precision` digits, if it had before.
+    #[inline]
+    pub(crate) fn add_within(&mut self, group: usize, value: i128, precision: u8) -> bool {
+        self.add(group, value) && fits(self.low[group], precision)
     }
 
     /// The emitted sums, exact.
@@ -54,10 +62,11 @@ impl WideSums {
 }
 
 /// `Sum` of decimals: buffer `sum, is_empty`. A sum that does not fit leaves the buffer as NULL and not empty, which is how the merging
-/// side knows of the overflow; intermediate sums are not checked.
+/// side knows of the overflow; intermediate sums are not checked unless the buffer is in rows.
 #[derive(Debug, Clone)]
 pub(crate) struct SumDecimal {
     out: (u8, i8),
+    in_rows: bool,
     mode: EvalMode,
     context: Option<Arc<QueryContext>>,
     sums: WideSums,
@@ -66,14 +75,30 @@ pub(crate) struct SumDecimal {
 }
 
 impl SumDecimal {
-    pub(crate) fn new(out: (u8, i8), mode: EvalMode, context: Option<Arc<QueryContext>>) -> Self {
+    pub(crate) fn new(
+        out: (u8, i8),
+        in_rows: bool,
+        mode: EvalMode,
+        context: Option<Arc<QueryContext>>,
+    ) -> Self {
         Self {
             out,
+            in_rows,
             mode,
             context,
             sums: WideSums::default(),
             empty: vec![],
             overflowed: vec![],
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, group: usize, value: i128) {
+        self.empty[group] = false;
+        if !self.in_rows {
+            self.sums.add(group, value);
+        } else if !self.sums.add_within(group, value, self.out.0) {
+            self.overflowed[group] = true;
         }
     }
 }
@@ -90,8 +115,7 @@ impl SparkGroups for SumDecimal {
         let (raw, nulls) = (values.values(), values.nulls());
         rows.each(|row, group| {
             if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
-                self.sums.add(group, raw[row]);
-                self.empty[group] = false;
+                self.add(group, raw[row]);
             }
         });
         Ok(())
@@ -106,7 +130,7 @@ impl SparkGroups for SumDecimal {
             }
             self.empty[group] = false;
             if sums.is_valid(row) {
-                self.sums.add(group, sums.value(row));
+                self.add(group, sums.value(row));
             } else {
                 self.overflowed[group] = true;
             }
@@ -130,7 +154,7 @@ impl SparkGroups for SumDecimal {
                 }
                 _ => {
                     let kind = SparkErrorKind::DecimalSumOverflow {
-                        function_name: "try_sum".into(),
+                        function_name: "sum".into(),
                     };
                     return Err(kind.at(self.context.as_ref()).into());
                 }
@@ -165,7 +189,7 @@ impl SparkGroups for SumDecimal {
     }
 
     fn fresh(&self) -> Box<dyn SparkGroups> {
-        Box::new(Self::new(self.out, self.mode, self.context.clone()))
+        Box::new(Self::new(self.out, self.in_rows, self.mode, self.context.clone()))
     }
 }
 

@@ -1,9 +1,10 @@
 //! The one UDAF type behind all aggregates of this crate.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::Result;
+use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{
@@ -11,6 +12,7 @@ use datafusion::logical_expr::{
 };
 
 use super::groups::{Grouped, Ungrouped};
+use super::pairs::{PairKind, PairOptions};
 use super::variance::VarianceKind;
 use crate::{EvalMode, QueryContext};
 
@@ -20,6 +22,7 @@ pub(crate) enum Kind {
     SumDecimal {
         precision: u8,
         scale: i8,
+        in_rows: bool,
         mode: EvalMode,
         context: Option<Arc<QueryContext>>,
     },
@@ -31,6 +34,7 @@ pub(crate) enum Kind {
     AvgDecimal {
         sum: (u8, i8),
         out: (u8, i8),
+        in_rows: bool,
         mode: EvalMode,
         context: Option<Arc<QueryContext>>,
     },
@@ -46,20 +50,44 @@ pub(crate) enum Kind {
         kind: VarianceKind,
         null_on_divide_by_zero: bool,
     },
+    Pairs {
+        kind: PairKind,
+        options: PairOptions,
+    },
+    Collect {
+        element: DataType,
+        distinct: bool,
+    },
+    ListAgg {
+        delimiter: String,
+    },
+    Percentile {
+        element: DataType,
+        /// The bits of the place.
+        at: u64,
+    },
+    By {
+        greatest: bool,
+        order_type: DataType,
+    },
+    Pivot {
+        value_type: DataType,
+        columns: Vec<ScalarValue>,
+    },
 }
 
 /// A column of the aggregation buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct StateColumn {
-    name: &'static str,
+    name: Cow<'static, str>,
     data_type: DataType,
     nullable: bool,
 }
 
 impl StateColumn {
-    pub(crate) fn nullable(name: &'static str, data_type: DataType) -> Self {
+    pub(crate) fn nullable(name: impl Into<Cow<'static, str>>, data_type: DataType) -> Self {
         Self {
-            name,
+            name: name.into(),
             data_type,
             nullable: true,
         }
@@ -67,7 +95,7 @@ impl StateColumn {
 
     pub(crate) fn required(name: &'static str, data_type: DataType) -> Self {
         Self {
-            name,
+            name: name.into(),
             data_type,
             nullable: false,
         }
@@ -116,13 +144,13 @@ impl AggregateUDFImpl for SparkAggregate {
     }
 
     fn accumulator(&self, _args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(Ungrouped::new(self.kind.accumulator(&self.result))))
+        Ok(Box::new(Ungrouped::new(self.kind.accumulator(&self.result)?)))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         let field = |column: &StateColumn| {
             Arc::new(Field::new(
-                format_state_name(args.name, column.name),
+                format_state_name(args.name, &column.name),
                 column.data_type.clone(),
                 column.nullable,
             ))
@@ -135,7 +163,7 @@ impl AggregateUDFImpl for SparkAggregate {
     }
 
     fn create_groups_accumulator(&self, _args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(Grouped(self.kind.accumulator(&self.result))))
+        Ok(Box::new(Grouped(self.kind.accumulator(&self.result)?)))
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {

@@ -17,6 +17,8 @@ pub enum VarianceKind {
     VarSamp,
     StddevPop,
     StddevSamp,
+    /// The second moment itself: `RegrReplacement`.
+    Moment,
 }
 
 /// `VariancePop`, `VarianceSamp`, `StddevPop`, `StddevSamp`: count, mean and second moment, updated and merged by Spark's formulas.
@@ -44,6 +46,9 @@ impl Variance {
         let sample = matches!(self.kind, VarianceKind::VarSamp | VarianceKind::StddevSamp);
         if count == 0.0 {
             return None;
+        }
+        if self.kind == VarianceKind::Moment {
+            return Some(moment);
         }
         if sample && count == 1.0 {
             return (!self.null_on_divide_by_zero).then_some(f64::NAN);

@@ -13,6 +13,8 @@ mod support;
 mod temporal;
 mod to_string;
 
+pub(crate) use numbers::decimal_to_double;
+
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, new_null_array};

@@ -24,7 +24,7 @@ const EXACT_POWERS: [f64; 23] = [
 
 /// The double next to a decimal: one correctly rounded operation.
 #[allow(clippy::cast_precision_loss)]
-fn decimal_to_double(value: i128, scale: i8) -> f64 {
+pub(crate) fn decimal_to_double(value: i128, scale: i8) -> f64 {
     let exact = value.unsigned_abs() < 1 << 53;
     match EXACT_POWERS.get(usize::from(scale.unsigned_abs())) {
         Some(power) if exact => value as f64 / power,

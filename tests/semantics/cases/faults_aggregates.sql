@@ -7,6 +7,12 @@ SELECT * FROM VALUES (1, CAST(NULL AS INT)), (2, 1), (3, CAST(NULL AS INT)) AS t
 SELECT * FROM VALUES (1), (2), (3), (4), (5) AS t(i)
 --- table ids
 SELECT CAST(id AS BIGINT) AS id FROM VALUES ('-9223372036854775808'), ('-9223372036854775807'), ('-9223372036854775800'), ('5') AS t(id)
+--- table thirty_eight files=1
+SELECT CAST(v AS DECIMAL(38, 38)) AS v, g, 'a' AS t FROM VALUES ('0.6', 1), ('0.6', 1), ('-0.6', 1) AS t(v, g)
+--- table wide
+SELECT i, CAST(v AS DECIMAL(38, 0)) AS v FROM VALUES (1, '99999999999999999999999999999999999999'), (2, '99999999999999999999999999999999999999') AS t(i, v)
+--- table not_numbers files=2
+SELECT CAST(x AS DOUBLE) AS x, CAST(x AS FLOAT) AS f, g FROM VALUES ('NaN', 1), ('NaN', 1), ('Infinity', 2), ('-Infinity', 2), ('1.5', 3) AS t(x, g)
 --- table t1
 SELECT * FROM VALUES (1), (2), (NULL) AS t(x)
 --- table t2
@@ -35,6 +41,34 @@ SELECT count(DISTINCT s) AS a, sum(d) AS b, var_samp(CAST(i AS DOUBLE)) AS e FRO
 SELECT first(v, true) AS a, count(DISTINCT i) AS b FROM edge
 --- case a09_range_near_the_least refused=RANGE
 SELECT first_value(id) OVER (ORDER BY id RANGE BETWEEN 4 PRECEDING AND CURRENT ROW) AS f FROM ids
+--- case a09_range_by_count
+SELECT id, count(*) OVER (ORDER BY id RANGE BETWEEN 4 PRECEDING AND CURRENT ROW) AS c FROM ids
+--- case n01_sum_of_38_digits
+SELECT sum(v) AS s FROM thirty_eight
+--- case n01_sum_of_38_digits_by_group
+SELECT g, sum(v) AS s FROM thirty_eight GROUP BY g
+--- case n01_sum_of_38_digits_beside_texts refused=cannot match Spark's sort aggregation buffer
+SELECT g, sum(v) AS s, max(t) AS m FROM thirty_eight GROUP BY g
+--- case n01_sum_of_38_digits_beside_lists refused=cannot match Spark's unbounded object aggregation buffer
+SELECT g, sum(v) AS s, size(collect_list(t)) AS m FROM thirty_eight GROUP BY g
+--- case n01_sum_of_38_digits_beside_lists_of_all
+SELECT sum(v) AS s, percentile(g, 0.5) AS m FROM thirty_eight
+--- case n01_average_of_38_digits_by_group
+SELECT g, avg(v) AS a FROM thirty_eight GROUP BY g
+--- case n01_average_of_38_digits_beside_texts refused=cannot match Spark's sort aggregation buffer
+SELECT g, avg(v) AS a, first(t) AS m FROM thirty_eight GROUP BY g
+--- case n01_sum_of_38_digits_in_a_window
+SELECT sum(v) OVER () AS s FROM thirty_eight
+--- case n02_sliding_decimal_sum refused=SUM on DECIMAL
+SELECT i, sum(v) OVER (ORDER BY i ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM wide
+--- case n02_growing_decimal_sum
+SELECT i, sum(v) OVER (ORDER BY i) AS s FROM wide
+--- case z04_distinct_not_a_number
+SELECT count(DISTINCT x) AS a, count(DISTINCT -x) AS b, count(DISTINCT f) AS c, count(DISTINCT CASE WHEN g = 2 THEN x - x ELSE x END) AS d FROM not_numbers
+--- case z09_mode_of_zeros refused=mode
+SELECT mode(x) AS m FROM not_numbers
+--- case z10_spread_of_not_a_number
+SELECT g, stddev_pop(x) AS a, var_pop(x) AS b, stddev_samp(x) AS c, var_samp(f) AS d, covar_pop(x, f) AS e, sum(x) AS h, avg(x) AS i, min(x) AS j, max(f) AS k FROM not_numbers GROUP BY g
 --- case a10_buckets
 SELECT i, ntile(3) OVER (ORDER BY i) AS n FROM five
 --- case a12_default_of_a_column refused=lag

@@ -20,3 +20,7 @@ SELECT x.id, y.e FROM lists x JOIN (SELECT explode(a) AS e FROM lists) y ON x.id
 SELECT id, size(a) AS n, size(t) AS m, cardinality(a) AS c FROM lists
 --- case map refused=explode
 SELECT explode(map(id, s)) AS (k, v) FROM lists
+--- case inlined refused=inline
+SELECT inline(array(named_struct('a', id, 'b', s))) FROM lists
+--- case stacked refused=generators with multiple inputs
+SELECT stack(2, id, id + 1) AS x FROM lists

@@ -1,9 +1,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::take;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Schema};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Accumulator, EmitTo};
 use datafusion::physical_expr::PhysicalExpr;
@@ -18,10 +18,24 @@ pub(crate) struct WindowAggregate {
     pub(crate) function: Arc<AggregateFunctionExpr>,
     pub(crate) args: Vec<Arc<dyn PhysicalExpr>>,
     pub(crate) frame: Frame,
+    /// What is made of each result; over a batch of the results alone.
+    pub(crate) finish: Option<Arc<dyn PhysicalExpr>>,
 }
 
 impl WindowAggregate {
     pub(super) fn evaluate(&self, chunk: &Chunk, data_type: &DataType) -> Result<ArrayRef> {
+        let Some(finish) = &self.finish else {
+            return self.results(chunk, data_type);
+        };
+        let field = self.function.field();
+        let results = self.results(chunk, field.data_type())?;
+        let rows = results.len();
+        let schema = Schema::new(vec![field.as_ref().clone().with_nullable(true)]);
+        let batch = RecordBatch::try_new(Arc::new(schema), vec![results])?;
+        finish.evaluate(&batch)?.into_array(rows)
+    }
+
+    fn results(&self, chunk: &Chunk, data_type: &DataType) -> Result<ArrayRef> {
         let rows = chunk.batch.num_rows();
         let args = self
             .args
@@ -31,7 +45,7 @@ impl WindowAggregate {
         if self.frame.is_whole_group() && self.function.groups_accumulator_supported() {
             return self.of_groups(chunk, &args);
         }
-        self.of_frames(&self.frame.of_rows(chunk), &args, data_type)
+        self.of_frames(&self.frame.of_rows(chunk)?, &args, data_type)
     }
 
     /// One result for all rows of a group.

@@ -1,6 +1,10 @@
 use std::ops::Range;
+use std::sync::Arc;
+
+use datafusion::common::Result;
 
 use super::chunk::Chunk;
+use super::values::{ValueBound, of_values};
 
 /// What a frame counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,17 +15,29 @@ pub(crate) enum Unit {
 }
 
 /// An end of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Bound {
     /// The end of the group on this side.
     Unbounded,
     CurrentRow,
     /// So many rows from the current one: before it when negative. Of rows only.
     Offset(i64),
+    /// The rows whose ORDER BY key is so far from the current one. Of ranges only.
+    Value(Arc<ValueBound>),
+}
+
+impl Bound {
+    fn is_unbounded(&self) -> bool {
+        matches!(self, Self::Unbounded)
+    }
+
+    fn is_value(&self) -> bool {
+        matches!(self, Self::Value(_))
+    }
 }
 
 /// Which rows around the current one a function sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Frame {
     pub(crate) unit: Unit,
     pub(crate) lower: Bound,
@@ -31,11 +47,18 @@ pub(crate) struct Frame {
 impl Frame {
     /// Whether every row of a group sees the whole group.
     pub(super) fn is_whole_group(&self) -> bool {
-        self.lower == Bound::Unbounded && self.upper == Bound::Unbounded
+        self.lower.is_unbounded() && self.upper.is_unbounded()
     }
 
-    /// The frame of each row.
-    pub(super) fn of_rows(&self, chunk: &Chunk) -> Vec<Range<usize>> {
+    /// The frame of each row. The error is Spark's, where the key and an offset overflow.
+    pub(super) fn of_rows(&self, chunk: &Chunk) -> Result<Vec<Range<usize>>> {
+        match self.lower.is_value() || self.upper.is_value() {
+            true => of_values(&self.lower, &self.upper, chunk),
+            false => Ok(self.of_positions(chunk)),
+        }
+    }
+
+    fn of_positions(&self, chunk: &Chunk) -> Vec<Range<usize>> {
         let mut frames = Vec::with_capacity(chunk.batch.num_rows());
         let mut peers = chunk.peers.iter();
         let mut peer = 0..0;
@@ -46,17 +69,17 @@ impl Frame {
                 {
                     peer = next.clone();
                 }
-                let start = match (self.lower, self.unit) {
+                let start = match (&self.lower, self.unit) {
                     (Bound::Unbounded, _) => group.start,
                     (Bound::CurrentRow, Unit::Rows) => row,
-                    (Bound::CurrentRow, Unit::Range) => peer.start,
-                    (Bound::Offset(offset), _) => moved(row, offset, group),
+                    (Bound::Offset(offset), _) => moved(row, *offset, group),
+                    (Bound::CurrentRow | Bound::Value(_), _) => peer.start,
                 };
-                let end = match (self.upper, self.unit) {
+                let end = match (&self.upper, self.unit) {
                     (Bound::Unbounded, _) => group.end,
                     (Bound::CurrentRow, Unit::Rows) => row + 1,
-                    (Bound::CurrentRow, Unit::Range) => peer.end,
                     (Bound::Offset(offset), _) => moved(row, offset.saturating_add(1), group),
+                    (Bound::CurrentRow | Bound::Value(_), _) => peer.end,
                 };
                 frames.push(start..end.max(start));
             }
@@ -96,7 +119,7 @@ mod tests {
     #[test]
     fn frames_stay_in_their_group() {
         let chunk = chunk(vec![0..3, 3..5], vec![0..2, 2..3, 3..5]);
-        let frames = |unit, lower, upper| Frame { unit, lower, upper }.of_rows(&chunk);
+        let frames = |unit, lower, upper| Frame { unit, lower, upper }.of_rows(&chunk).unwrap();
         assert_eq!(
             frames(Unit::Rows, Bound::Offset(-1), Bound::Offset(1)),
             [0..2, 0..3, 1..3, 3..5, 3..5]

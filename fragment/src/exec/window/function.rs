@@ -196,7 +196,7 @@ impl NthValue {
     fn evaluate(&self, chunk: &Chunk) -> Result<ArrayRef> {
         let count = chunk.batch.num_rows();
         let values = self.value.evaluate(&chunk.batch)?.into_array(count)?;
-        let frames = self.frame.of_rows(chunk);
+        let frames = self.frame.of_rows(chunk)?;
         let known = self.ignore_nulls.then(|| valid(&values, &(0..count)));
         let rows = frames.into_iter().map(|frame| {
             let found = match &known {

@@ -6,6 +6,7 @@ mod aggregate;
 mod chunk;
 mod frame;
 mod function;
+mod values;
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub(crate) use aggregate::WindowAggregate;
 use chunk::{Chunk, Cutter};
 pub(crate) use frame::{Bound, Frame, Unit};
 pub(crate) use function::{NthValue, Shift, WindowFunction};
+pub(crate) use values::ValueBound;
 
 /// A column that the operator adds.
 #[derive(Debug, Clone)]
