@@ -92,6 +92,17 @@ pub enum SparkErrorKind {
         from_type: String,
         to_type: String,
     },
+    /// Of `array[i]`; the index counts from 0.
+    InvalidArrayIndex {
+        index: i32,
+        size: i32,
+    },
+    /// Of `element_at`; the index counts from 1.
+    InvalidElementAtIndex {
+        index: i32,
+        size: i32,
+    },
+    InvalidIndexOfZero,
     /// `INVALID_FORMAT.ESC_IN_THE_MIDDLE` or `.ESC_AT_THE_END` of a LIKE pattern.
     InvalidLikePattern {
         pattern: String,
@@ -126,6 +137,9 @@ impl SparkErrorKind {
             Self::CastInvalidValue { .. } => "CastInvalidValue",
             Self::InvalidInputInCastToDatetime { .. } => "InvalidInputInCastToDatetime",
             Self::CastOverFlow { .. } => "CastOverFlow",
+            Self::InvalidArrayIndex { .. } => "InvalidArrayIndex",
+            Self::InvalidElementAtIndex { .. } => "InvalidElementAtIndex",
+            Self::InvalidIndexOfZero => "InvalidIndexOfZero",
             Self::InvalidLikePattern { .. } => "InvalidLikePattern",
         }
     }
@@ -144,6 +158,9 @@ impl SparkErrorKind {
             Self::NumericOutOfRange { .. } => "NUMERIC_OUT_OF_SUPPORTED_RANGE",
             Self::CastInvalidValue { .. } | Self::InvalidInputInCastToDatetime { .. } => "CAST_INVALID_INPUT",
             Self::CastOverFlow { .. } => "CAST_OVERFLOW",
+            Self::InvalidArrayIndex { .. } => "INVALID_ARRAY_INDEX",
+            Self::InvalidElementAtIndex { .. } => "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
+            Self::InvalidIndexOfZero => "INVALID_INDEX_OF_ZERO",
             Self::InvalidLikePattern {
                 character: Some(_), ..
             } => "INVALID_FORMAT.ESC_IN_THE_MIDDLE",
@@ -153,7 +170,13 @@ impl SparkErrorKind {
 
     fn params(&self) -> Value {
         match self {
-            Self::DivideByZero | Self::RemainderByZero | Self::IntegralDivideOverflow => json!({}),
+            Self::DivideByZero
+            | Self::RemainderByZero
+            | Self::IntegralDivideOverflow
+            | Self::InvalidIndexOfZero => json!({}),
+            Self::InvalidArrayIndex { index, size } | Self::InvalidElementAtIndex { index, size } => {
+                json!({ "indexValue": index, "arraySize": size })
+            }
             Self::ArithmeticOverflow { from_type } => json!({ "fromType": from_type }),
             Self::BinaryArithmeticOverflow {
                 value1,
@@ -331,6 +354,20 @@ impl fmt::Display for SparkError {
                 f,
                 "The value {value} of the type \"{from_type}\" cannot be cast to \"{to_type}\" due to an overflow. Use `try_cast` to \
                  tolerate overflow and return NULL instead."
+            ),
+            SparkErrorKind::InvalidArrayIndex { index, size } => write!(
+                f,
+                "The index {index} is out of bounds. The array has {size} elements. Use the SQL function `get()` to tolerate accessing \
+                 element at invalid index and return NULL instead. {ANSI_HINT}"
+            ),
+            SparkErrorKind::InvalidElementAtIndex { index, size } => write!(
+                f,
+                "The index {index} is out of bounds. The array has {size} elements. Use `try_element_at` to tolerate accessing element \
+                 at invalid index and return NULL instead. {ANSI_HINT}"
+            ),
+            SparkErrorKind::InvalidIndexOfZero => write!(
+                f,
+                "The index 0 is invalid. An index shall be either < 0 or > 0 (the first element has index 1)."
             ),
             SparkErrorKind::InvalidLikePattern {
                 pattern,

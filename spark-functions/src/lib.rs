@@ -15,14 +15,22 @@ pub mod eval_mode;
 pub mod functions;
 pub mod hash;
 pub mod logic;
+pub mod regex;
 pub mod strings;
 pub mod types;
 
 mod arrays;
+mod bits;
 mod decimal_binary;
+mod encode;
+mod fdlibm;
+mod lists;
+mod math;
 mod negate;
 mod numeric;
+mod order;
 mod row;
+mod text;
 mod vector;
 
 #[cfg(test)]

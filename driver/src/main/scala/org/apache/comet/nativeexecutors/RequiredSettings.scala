@@ -25,6 +25,14 @@ object RequiredSettings {
     "spark.comet.exec.localTableScan.enabled" -> "true",
     "spark.comet.exec.range.enabled" -> "true",
     "spark.comet.caseConversion.enabled" -> "true",
+    // Functions that Comet's own library computes differently from Spark; the executors' do not.
+    "spark.comet.expression.RLike.allowIncompatible" -> "true",
+    "spark.comet.expression.RegExpExtract.allowIncompatible" -> "true",
+    "spark.comet.expression.RegExpExtractAll.allowIncompatible" -> "true",
+    "spark.comet.expression.RegExpReplace.allowIncompatible" -> "true",
+    "spark.comet.expression.StringReplace.allowIncompatible" -> "true",
+    "spark.comet.expression.StringSplit.allowIncompatible" -> "true",
+    "spark.comet.expression.StringTranslate.allowIncompatible" -> "true",
     // Executors have no JVM that could run generated code.
     "spark.comet.exec.scalaUDF.codegen.enabled" -> "false"
   )
