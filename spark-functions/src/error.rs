@@ -100,6 +100,17 @@ pub enum SparkErrorKind {
     IllegalDayOfWeek {
         string: String,
     },
+    /// Of `array[i]`; the index counts from 0.
+    InvalidArrayIndex {
+        index: i32,
+        size: i32,
+    },
+    /// Of `element_at`; the index counts from 1.
+    InvalidElementAtIndex {
+        index: i32,
+        size: i32,
+    },
+    InvalidIndexOfZero,
     /// `INVALID_FORMAT.ESC_IN_THE_MIDDLE` or `.ESC_AT_THE_END` of a LIKE pattern.
     InvalidLikePattern {
         pattern: String,
@@ -136,6 +147,9 @@ impl SparkErrorKind {
             Self::CastOverFlow { .. } => "CastOverFlow",
             Self::DatetimeFieldOutOfBounds { .. } => "DatetimeFieldOutOfBounds",
             Self::IllegalDayOfWeek { .. } => "IllegalDayOfWeek",
+            Self::InvalidArrayIndex { .. } => "InvalidArrayIndex",
+            Self::InvalidElementAtIndex { .. } => "InvalidElementAtIndex",
+            Self::InvalidIndexOfZero => "InvalidIndexOfZero",
             Self::InvalidLikePattern { .. } => "InvalidLikePattern",
         }
     }
@@ -156,6 +170,9 @@ impl SparkErrorKind {
             Self::CastOverFlow { .. } => "CAST_OVERFLOW",
             Self::DatetimeFieldOutOfBounds { .. } => "DATETIME_FIELD_OUT_OF_BOUNDS.WITH_SUGGESTION",
             Self::IllegalDayOfWeek { .. } => "ILLEGAL_DAY_OF_WEEK",
+            Self::InvalidArrayIndex { .. } => "INVALID_ARRAY_INDEX",
+            Self::InvalidElementAtIndex { .. } => "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
+            Self::InvalidIndexOfZero => "INVALID_INDEX_OF_ZERO",
             Self::InvalidLikePattern {
                 character: Some(_), ..
             } => "INVALID_FORMAT.ESC_IN_THE_MIDDLE",
@@ -165,7 +182,13 @@ impl SparkErrorKind {
 
     fn params(&self) -> Value {
         match self {
-            Self::DivideByZero | Self::RemainderByZero | Self::IntegralDivideOverflow => json!({}),
+            Self::DivideByZero
+            | Self::RemainderByZero
+            | Self::IntegralDivideOverflow
+            | Self::InvalidIndexOfZero => json!({}),
+            Self::InvalidArrayIndex { index, size } | Self::InvalidElementAtIndex { index, size } => {
+                json!({ "indexValue": index, "arraySize": size })
+            }
             Self::ArithmeticOverflow { from_type } => json!({ "fromType": from_type }),
             Self::BinaryArithmeticOverflow {
                 value1,
@@ -352,6 +375,20 @@ impl fmt::Display for SparkError {
             SparkErrorKind::IllegalDayOfWeek { string } => {
                 write!(f, "Illegal input for day of week: {string}.")
             }
+            SparkErrorKind::InvalidArrayIndex { index, size } => write!(
+                f,
+                "The index {index} is out of bounds. The array has {size} elements. Use the SQL function `get()` to tolerate accessing \
+                 element at invalid index and return NULL instead. {ANSI_HINT}"
+            ),
+            SparkErrorKind::InvalidElementAtIndex { index, size } => write!(
+                f,
+                "The index {index} is out of bounds. The array has {size} elements. Use `try_element_at` to tolerate accessing element \
+                 at invalid index and return NULL instead. {ANSI_HINT}"
+            ),
+            SparkErrorKind::InvalidIndexOfZero => write!(
+                f,
+                "The index 0 is invalid. An index shall be either < 0 or > 0 (the first element has index 1)."
+            ),
             SparkErrorKind::InvalidLikePattern {
                 pattern,
                 character: Some(character),

@@ -2,20 +2,24 @@
 
 use std::sync::Arc;
 
+use arrow::array::{ArrayRef, Int32Array, Int64Array};
 use arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::ScalarValue;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_expr::expressions::{CaseExpr, IsNotNullExpr, Literal};
 
-use crate::arrays::Size;
 use crate::datetime::{DateFunction, DateName, DatePart, MakeDate, NextDay};
 use crate::decimal::check_overflow;
 use crate::negate::{DateShift, Negate};
-use crate::numeric::{IsNan, MakeDecimal, Murmur3, Round, Rounding, Signum, UnscaledValue, WholeNumber};
-use crate::row::SparkExpr;
+use crate::numeric::{IsNan, MakeDecimal, Round, Rounding, Signum, UnscaledValue, WholeNumber};
+use crate::row::{Function, SparkExpr};
 use crate::strings::{StringFunction, StringOp};
 use crate::time::Zone;
-use crate::{EvalMode, QueryContext, Unsupported, hash, temporal, truncate, types};
+use crate::{
+    EvalMode, QueryContext, Unsupported, arrays, bits, encode, hash, lists, logic, math, regex, temporal,
+    text, truncate, types, vector,
+};
 
 /// A call of a function by name.
 #[derive(Debug)]
@@ -34,6 +38,9 @@ pub struct FunctionCall<'a> {
     pub context: Option<Arc<QueryContext>>,
 }
 
+/// What a module makes of a call of one of its functions; `None` where the arguments are not of types that it computes exactly.
+pub(crate) type Built = Option<Arc<dyn PhysicalExpr>>;
+
 impl FunctionCall<'_> {
     fn refuse(&self, reason: &str) -> Unsupported {
         let kinds: Vec<String> = self
@@ -44,13 +51,15 @@ impl FunctionCall<'_> {
         Unsupported::new(format!("function {}({})", self.name, kinds.join(", ")), reason)
     }
 
-    fn kind(&self, index: usize) -> &DataType {
+    /// The type of an argument; NULL for one that is not there.
+    pub(crate) fn kind(&self, index: usize) -> &DataType {
         self.arg_fields
             .get(index)
             .map_or(&DataType::Null, |field| field.data_type())
     }
 
-    fn literal(&self, index: usize) -> Option<&ScalarValue> {
+    /// The value of an argument that is a literal.
+    pub(crate) fn literal(&self, index: usize) -> Option<&ScalarValue> {
         self.args
             .get(index)?
             .downcast_ref::<Literal>()
@@ -66,11 +75,20 @@ impl FunctionCall<'_> {
     }
 
     /// The last argument as a literal flag, for functions that carry `failOnError` there.
-    fn flag(&self, index: usize) -> Option<bool> {
+    pub(crate) fn flag(&self, index: usize) -> Option<bool> {
         match self.literal(index) {
             Some(ScalarValue::Boolean(Some(flag))) => Some(*flag),
             _ => None,
         }
+    }
+
+    /// Whether the arguments have exactly these types.
+    pub(crate) fn kinds(&self, kinds: &[DataType]) -> bool {
+        self.args.len() == kinds.len()
+            && kinds
+                .iter()
+                .enumerate()
+                .all(|(index, kind)| self.kind(index) == kind)
     }
 
     fn strings(&self, count: usize) -> bool {
@@ -84,8 +102,12 @@ pub fn build(call: FunctionCall<'_>) -> Result<Arc<dyn PhysicalExpr>, Unsupporte
         return Err(call.refuse("the number of argument types differs from that of arguments"));
     }
     let built = match call.name {
-        "starts_with" | "ends_with" | "contains" | "substring" | "length" | "char_length" | "concat"
-        | "trim" | "btrim" | "ltrim" | "rtrim" | "upper" | "lower" => string_function(&call),
+        "trim" | "btrim" | "ltrim" | "rtrim" if call.args.len() == 1 => string_function(&call),
+        "length" if call.kind(0) == &DataType::Utf8 => string_function(&call),
+        "substring" if call.kind(0) != &DataType::Binary => string_function(&call),
+        "starts_with" | "ends_with" | "contains" | "char_length" | "concat" | "upper" | "lower" => {
+            string_function(&call)
+        }
         "datepart"
         | "date_part"
         | "spark_dayofweek"
@@ -108,14 +130,60 @@ pub fn build(call: FunctionCall<'_>) -> Result<Arc<dyn PhysicalExpr>, Unsupporte
         "abs" | "ceil" | "floor" | "round" | "unscaled_value" | "make_decimal" | "isnan" | "spark_signum" => {
             numeric_function(&call)
         }
-        "size" => match (call.args.len(), call.kind(0)) {
-            (1, DataType::List(_)) => Some(SparkExpr::create(Size, call.args.clone())),
-            _ => None,
-        },
-        "murmur3_hash" => murmur3(&call),
-        _ => return Err(call.refuse("there is no exact implementation of it")),
+        "murmur3_hash" | "xxhash64" => hashed(&call),
+        _ => {
+            let modules = [
+                encode::build,
+                text::build,
+                math::build,
+                bits::build,
+                arrays::build,
+                lists::build,
+                regex::build,
+            ];
+            let found = modules.iter().find_map(|build| build(&call));
+            found.ok_or_else(|| call.refuse("there is no exact implementation of it"))?
+        }
     };
-    built.ok_or_else(|| call.refuse("there is no exact implementation for these arguments"))
+    let expr = built.ok_or_else(|| call.refuse("there is no exact implementation for these arguments"))?;
+    guarded(expr, &call)
+}
+
+/// Spark evaluates an argument only on rows where those before it are not NULL: an error of a later one is raised on no other row.
+fn guarded(
+    expr: Arc<dyn PhysicalExpr>,
+    call: &FunctionCall<'_>,
+) -> Result<Arc<dyn PhysicalExpr>, Unsupported> {
+    const EAGER: [&str; 10] = [
+        "array_repeat",
+        "concat",
+        "concat_ws",
+        "spark_concat_ws",
+        "greatest",
+        "least",
+        "make_array",
+        "murmur3_hash",
+        "named_struct",
+        "xxhash64",
+    ];
+    let Some(last) = (1..call.args.len())
+        .rev()
+        .find(|index| logic::is_fallible(&call.args[*index]))
+    else {
+        return Ok(expr);
+    };
+    if EAGER.contains(&call.name) || !call.arg_fields[..last].iter().any(|field| field.is_nullable()) {
+        return Ok(expr);
+    }
+    let present =
+        |arg: &Arc<dyn PhysicalExpr>| Arc::new(IsNotNullExpr::new(Arc::clone(arg))) as Arc<dyn PhysicalExpr>;
+    let before = call.args[..last].iter().map(present).reduce(logic::and);
+    let Some(before) = before else {
+        return Ok(expr);
+    };
+    let case = CaseExpr::try_new(None, vec![(before, expr)], None);
+    case.map(|case| Arc::new(case) as Arc<dyn PhysicalExpr>)
+        .map_err(|error| call.refuse(&error.to_string()))
 }
 
 fn string_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
@@ -322,12 +390,34 @@ fn numeric_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
     }
 }
 
-/// The seed is the last argument.
-fn murmur3(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
+/// A hash of the arguments; the last one is the seed.
+fn hashed(call: &FunctionCall<'_>) -> Built {
     let last = call.args.len().checked_sub(1)?;
-    let Some(ScalarValue::Int32(Some(seed))) = call.literal(last) else {
+    if last == 0 || !(0..last).all(|index| hash::is_hashable(call.kind(index))) {
         return None;
+    }
+    let columns = |args: &[ColumnarValue], rows: usize| {
+        let columns = args.iter().map(|arg| vector::array(arg, rows));
+        columns.collect::<Result<Vec<ArrayRef>>>()
     };
-    let fine = (0..last).all(|index| hash::is_hashable(call.kind(index)));
-    fine.then(|| SparkExpr::create(Murmur3 { seed: *seed }, call.args[..last].to_vec()))
+    let kernel = match *call.literal(last)? {
+        ScalarValue::Int32(Some(seed)) if call.name == "murmur3_hash" => {
+            Function::new("murmur3_hash", DataType::Int32, move |args, rows| {
+                let mut hashes = vec![0; rows];
+                hash::murmur3_hash(&columns(args, rows)?, seed, &mut hashes)?;
+                Ok(Arc::new(Int32Array::from(hashes)) as ArrayRef)
+            })
+            .with(seed)
+        }
+        ScalarValue::Int64(Some(seed)) if call.name == "xxhash64" => {
+            Function::new("xxhash64", DataType::Int64, move |args, rows| {
+                let mut hashes = vec![0; rows];
+                hash::xxhash64(&columns(args, rows)?, seed, &mut hashes)?;
+                Ok(Arc::new(Int64Array::from(hashes)) as ArrayRef)
+            })
+            .with(seed)
+        }
+        _ => return None,
+    };
+    Some(SparkExpr::create(kernel, call.args[..last].to_vec()))
 }

@@ -16,16 +16,24 @@ pub mod functions;
 pub mod hash;
 pub mod logic;
 pub mod random;
+pub mod regex;
 pub mod strings;
 pub mod temporal;
 pub mod truncate;
 pub mod types;
 
 mod arrays;
+mod bits;
 mod decimal_binary;
+mod encode;
+mod fdlibm;
+mod lists;
+mod math;
 mod negate;
 mod numeric;
+mod order;
 mod row;
+mod text;
 mod time;
 mod vector;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int32Array};
+use arrow::array::{AsArray, BooleanArray};
 use arrow::compute::cast as arrow_cast;
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
@@ -14,7 +14,7 @@ use datafusion::logical_expr::ColumnarValue;
 use crate::arithmetic::java_name;
 use crate::decimal::{POW10, div_half_up, fits, out_of_range};
 use crate::row::Kernel;
-use crate::{EvalMode, QueryContext, SparkErrorKind, hash, vector};
+use crate::{EvalMode, QueryContext, SparkErrorKind, vector};
 
 /// Up or down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -289,39 +289,5 @@ impl Kernel for IsNan {
                 .collect()
         };
         Ok(ColumnarValue::Array(Arc::new(out)))
-    }
-}
-
-/// Spark's `Murmur3Hash` as a function.
-#[derive(Debug)]
-pub(crate) struct Murmur3 {
-    pub(crate) seed: i32,
-}
-
-impl Kernel for Murmur3 {
-    fn name(&self) -> &str {
-        "murmur3_hash"
-    }
-
-    fn return_type(&self) -> &DataType {
-        &DataType::Int32
-    }
-
-    fn makes_nulls(&self) -> bool {
-        false
-    }
-
-    fn fallible(&self) -> bool {
-        false
-    }
-
-    fn invoke(&self, args: &[ColumnarValue], rows: usize) -> Result<ColumnarValue> {
-        let columns = args
-            .iter()
-            .map(|arg| vector::array(arg, rows))
-            .collect::<Result<Vec<ArrayRef>>>()?;
-        let mut hashes = vec![0; columns.first().map_or(rows, Array::len)];
-        hash::murmur3_hash(&columns, self.seed, &mut hashes)?;
-        Ok(ColumnarValue::Array(Arc::new(Int32Array::from(hashes))))
     }
 }

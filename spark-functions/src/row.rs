@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::ColumnarValue;
@@ -23,6 +23,83 @@ pub(crate) trait Kernel: fmt::Debug + Send + Sync + Any {
     fn fallible(&self) -> bool;
     /// The result; arguments are arrays of `rows` rows or scalars, at least one an array (or `rows == 1`).
     fn invoke(&self, args: &[ColumnarValue], rows: usize) -> Result<ColumnarValue>;
+}
+
+type Body = dyn Fn(&[ColumnarValue], usize) -> Result<ArrayRef> + Send + Sync;
+
+/// A kernel that is one closure over evaluated arguments. What the closure holds beside the arguments has to be in `detail`, which
+/// is part of the kernel's identity.
+pub(crate) struct Function {
+    name: &'static str,
+    detail: String,
+    return_type: DataType,
+    makes_nulls: bool,
+    fallible: bool,
+    body: Box<Body>,
+}
+
+impl Function {
+    /// A function whose result is NULL only where an argument is, and which raises nothing.
+    pub(crate) fn new(
+        name: &'static str,
+        return_type: DataType,
+        body: impl Fn(&[ColumnarValue], usize) -> Result<ArrayRef> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name,
+            detail: String::new(),
+            return_type,
+            makes_nulls: false,
+            fallible: false,
+            body: Box::new(body),
+        }
+    }
+
+    /// What the closure holds.
+    pub(crate) fn with(mut self, detail: impl fmt::Debug) -> Self {
+        self.detail = format!("{detail:?}");
+        self
+    }
+
+    /// A row can become NULL although no argument is.
+    pub(crate) fn nullable(mut self) -> Self {
+        self.makes_nulls = true;
+        self
+    }
+
+    /// A row can raise an error.
+    pub(crate) fn fails(mut self) -> Self {
+        self.fallible = true;
+        self
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}<{}>: {}", self.name, self.detail, self.return_type)
+    }
+}
+
+impl Kernel for Function {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn return_type(&self) -> &DataType {
+        &self.return_type
+    }
+
+    fn makes_nulls(&self) -> bool {
+        self.makes_nulls
+    }
+
+    fn fallible(&self) -> bool {
+        self.fallible
+    }
+
+    fn invoke(&self, args: &[ColumnarValue], rows: usize) -> Result<ColumnarValue> {
+        Ok(ColumnarValue::Array((self.body)(args, rows)?))
+    }
 }
 
 /// A [`Kernel`] applied to argument expressions.

@@ -12,13 +12,14 @@ use cne_spark_functions::cast::{self, BinaryStyle, CastOptions};
 use cne_spark_functions::compare::{self, CompareOp};
 use cne_spark_functions::functions::{self, FunctionCall};
 use cne_spark_functions::temporal::{self, TimePart};
-use cne_spark_functions::{decimal, logic, strings, truncate};
+use cne_spark_functions::{QueryContext, decimal, logic, regex, strings, truncate};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, Column, IsNotNullExpr, IsNullExpr, lit};
 
 use super::names::refuse_expr;
+use super::nested::literal;
 use super::{ExprPlanner, Planned};
 use crate::error::{Fail, Issue};
 use crate::types::{self, same_values};
@@ -165,6 +166,10 @@ impl ExprPlanner<'_> {
                 let (left, right) = self.operands(e)?;
                 boolean(strings::like(left.expr, right.expr)?)
             }
+            E::Rlike(e) => {
+                let (left, right) = self.operands(e)?;
+                boolean(regex::rlike(left.expr, &left.data_type, &right.expr)?)
+            }
             E::CaseWhen(e) => self.case_when(e),
             E::If(e) => {
                 let when = self.plan_predicate(e.if_expr.as_deref())?;
@@ -222,6 +227,22 @@ impl ExprPlanner<'_> {
             E::BitwiseShiftLeft(e) => self.bitwise(Operator::BitwiseShiftLeft, e),
             E::BitwiseShiftRight(e) => self.bitwise(Operator::BitwiseShiftRight, e),
             E::ScalarFunc(e) => self.function(e, expr),
+            E::ListExtract(e) => self.list_extract(e, context),
+            E::GetStructField(e) => {
+                let child = self.plan_opt(e.child.as_deref())?;
+                self.call(
+                    "get_struct_field",
+                    vec![child, literal(e.ordinal)],
+                    false,
+                    context,
+                )
+            }
+            E::CreateNamedStruct(e) => self.named_struct(e, context),
+            E::AtLeastNNonNulls(e) => {
+                let mut args = self.plan_all(&e.children)?;
+                args.push(literal(e.n));
+                self.call("at_least_n_non_nulls", args, false, context)
+            }
             E::SparkPartitionId(_) => Ok(Planned {
                 expr: lit(ScalarValue::Int32(Some(self.partition))),
                 data_type: DataType::Int32,
@@ -391,27 +412,52 @@ impl ExprPlanner<'_> {
 
     fn function(&mut self, function: &ScalarFunc, expr: &Expr) -> Result<Planned, Fail> {
         let args = self.plan_all(&function.args)?;
+        let return_type = function.return_type.as_ref().map(types::to_arrow).transpose()?;
+        let context = self.context(expr.query_context.as_ref());
+        let flag = function.fail_on_error;
+        let planned = self.call_of(&function.func, args, return_type.clone(), flag, context)?;
+        match return_type {
+            Some(declared) if !same_values(&declared, &planned.data_type) => {
+                let reason = format!("its result is {}, the plan says {declared}", planned.data_type);
+                Err(Issue::new(format!("function {}", function.func), reason).into())
+            }
+            _ => Ok(planned),
+        }
+    }
+
+    /// The call of a function by name.
+    pub(super) fn call(
+        &mut self,
+        name: &str,
+        args: Vec<Planned>,
+        fail_on_error: bool,
+        context: Option<Arc<QueryContext>>,
+    ) -> Result<Planned, Fail> {
+        self.call_of(name, args, None, fail_on_error, context)
+    }
+
+    fn call_of(
+        &mut self,
+        name: &str,
+        args: Vec<Planned>,
+        return_type: Option<DataType>,
+        fail_on_error: bool,
+        context: Option<Arc<QueryContext>>,
+    ) -> Result<Planned, Fail> {
         let fields = args
             .iter()
             .map(|arg| Ok(FieldRef::new(self.field(arg)?)))
             .collect::<Result<Vec<_>, Fail>>()?;
-        let return_type = function.return_type.as_ref().map(types::to_arrow).transpose()?;
         let expr = functions::build(FunctionCall {
-            name: &function.func,
+            name,
             args: args.into_iter().map(|arg| arg.expr).collect(),
             arg_fields: &fields,
-            return_type: return_type.clone(),
-            fail_on_error: function.fail_on_error,
-            context: self.context(expr.query_context.as_ref()),
+            return_type,
+            fail_on_error,
+            context,
         })?;
         let data_type = self.type_of(&expr)?;
-        match return_type {
-            Some(declared) if !same_values(&declared, &data_type) => {
-                let reason = format!("its result is {data_type}, the plan says {declared}");
-                Err(Issue::new(format!("function {}", function.func), reason).into())
-            }
-            _ => Ok(Planned { expr, data_type }),
-        }
+        Ok(Planned { expr, data_type })
     }
 }
 

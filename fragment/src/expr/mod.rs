@@ -3,6 +3,7 @@
 mod aggregate;
 mod build;
 mod names;
+mod nested;
 
 use std::sync::Arc;
 

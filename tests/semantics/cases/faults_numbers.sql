@@ -45,8 +45,14 @@ SELECT i % -1 AS a, l % CAST(-1 AS BIGINT) AS b FROM ints
 SELECT b % CAST(-1 AS TINYINT) AS a, s % CAST(-1 AS SMALLINT) AS b FROM ints
 --- case n14_pmod refused=pmod
 SELECT pmod(-1, i) AS p FROM ints
---- case n19_signum
+--- case n16_pmod_of_decimals refused=pmod
+SELECT pmod(v, CAST(3 AS DECIMAL(5, 2))) AS p FROM small
+--- case n17_pmod_of_text_and_zero refused=pmod
+SELECT pmod(CAST(i AS STRING), 3) AS p, pmod(i, 0) AS q FROM ints
+--- case n19_signum spark.comet.scan.unsignedSmallIntSafetyCheck=false
 SELECT signum(d) AS s FROM specials
+--- case n19_signum_of_small spark.comet.scan.unsignedSmallIntSafetyCheck=false
+SELECT b, signum(b) AS t FROM ints
 --- case n20_float_to_int
 SELECT CAST(f AS INT) AS i, CAST(f AS BIGINT) AS l, CAST(d AS SMALLINT) AS s FROM specials
 --- case n22_double_to_string refused=CAST(DOUBLE AS STRING)
@@ -59,12 +65,18 @@ SELECT CAST(a AS STRING) AS s, length(CAST(a AS STRING)) AS l FROM zeros
 SELECT count(DISTINCT a) AS c, count(DISTINCT d) AS e FROM zeros
 --- case z10_spread_of_nan
 SELECT stddev_pop(d) AS a, var_samp(d) AS b FROM zeros WHERE i = 4
---- case z12_hash refused=xxhash64
+--- case z06_extremes_of_arrays
+SELECT array_max(a) AS x, array_min(a) AS y, array_max(b) AS z, array_min(b) AS w FROM lists
+--- case z07_distinct_zeros refused=array_distinct
+SELECT array_distinct(b) AS x FROM lists
+--- case z12_hash
 SELECT hash(c) AS h, xxhash64(c) AS x FROM hashed
 --- case z12_murmur3
 SELECT hash(c) AS h FROM hashed
 --- case z13_hash_of_38_digits
-SELECT hash(w) AS h FROM hashed
+SELECT hash(w) AS h, xxhash64(w) AS x FROM hashed
+--- table lists
+SELECT a, b FROM VALUES (array(double('NaN'), 1.0D, 2.0D), array(0.0D, double('-0.0'), 1.0D)), (array(double('-Infinity'), NULL), array(double('NaN'), double('NaN'))), (NULL, array()) AS t(a, b)
 --- case z13_join_on_38_digits spark.sql.autoBroadcastJoinThreshold=-1
 SELECT a.w FROM hashed a JOIN hashed b ON a.w = b.w
 --- case z15_comparisons

@@ -44,8 +44,52 @@ SELECT upper(a) AS u, lower(b) AS l, upper(b) AS ub, lower(a) AS la FROM texts
 SELECT CAST(CAST(c AS STRING) AS BINARY) AS b FROM bytes
 --- case concat_and_trim
 SELECT concat(a, b, '!') AS c, trim(a) AS t, ltrim(a) AS l, rtrim(a) AS r, length(b) AS n FROM texts
---- case s06_replace refused=replace
+--- table lists
+SELECT id, a, CAST(e AS ARRAY<INT>) AS e FROM VALUES (1, array(3, 2, 1), array()), (2, array(1, NULL, 3), array(2)), (3, NULL, NULL) AS t(id, a, e)
+--- case s03_pads_by_columns refused=pad
+SELECT lpad(a, -1, 'x') AS l, rpad(a, -1, 'x') AS r, lpad(a, 5, b) AS m, rpad(a, 0, 'x') AS n FROM texts
+--- case s03_pads
+SELECT lpad(a, -1, 'x') AS l, rpad(a, -1, 'x') AS r, lpad(a, 5, 'äö') AS m, rpad(a, 0, 'x') AS n FROM texts
+--- case s06_replace
 SELECT replace(b, '', 'x') AS r FROM texts
+--- case s07_translate
+SELECT translate(a, 'ab', '\u0000') AS r, translate(a, 'aß', 'é') AS t, translate('e\u0301', 'e', a) AS u FROM texts
+--- case s09_sizes_of_bytes refused=BinaryType
+SELECT bit_length(b) AS x, octet_length(b) AS y FROM bytes
+--- case s09_sizes_of_text
+SELECT bit_length(a) AS x, octet_length(b) AS y FROM texts
+--- case s10_concat_of_bytes refused=CONCAT
+SELECT concat(b, c) AS x FROM bytes
+--- case s10_concat_of_arrays refused=CONCAT
+SELECT concat(a, e) AS x FROM lists
+--- case s12_rlike refused=RLIKE
+SELECT a RLIKE '(?i)STRASSE' AS y FROM texts
+--- case s12_rlike_digits
+SELECT a RLIKE '^\\d$' AS x, b RLIKE 'l+o$' AS y FROM texts
+--- case s13_split refused=split
+SELECT split(a, '') AS x, split(b, 'l', 2) AS y FROM texts
+--- case s15_json refused=get_json_object
+SELECT get_json_object(concat('{"s":', a, '}'), '$.s') AS x FROM texts
+--- case s16_str_to_map refused=str_to_map
+SELECT str_to_map(concat('a:1,a:', b)) AS x FROM texts
+--- case s16_str_to_map_last_wins spark.sql.mapKeyDedupPolicy=LAST_WIN refused=str_to_map
+SELECT str_to_map(concat('a:1,a:', b)) AS x FROM texts
+--- case s18_array_contains
+SELECT id, array_contains(a, 1) AS x, array_contains(e, 2) AS y, array_contains(a, 2) AS z FROM lists
+--- case s19_array_position
+SELECT id, array_position(a, 9) AS x, array_position(a, 1) AS y FROM lists
+--- case s21_element_out_of_bounds
+SELECT id, element_at(a, 5) AS x FROM lists
+--- case s21_element_zero
+SELECT id, element_at(a, id - id) AS x FROM lists
+--- case s21_item_out_of_bounds
+SELECT id, a[10] AS x FROM lists
+--- case s21_index_of_null
+SELECT id, element_at(a, id DIV (id - 3)) AS x FROM lists WHERE id = 3
+--- case s22_collation refused=collat
+SELECT a = 'ABC' COLLATE UTF8_LCASE AS x FROM texts
+--- case s22_collated_functions refused=collat
+SELECT trim(a COLLATE UTF8_LCASE) AS x, lower(a COLLATE UNICODE_CI) AS y FROM texts
 --- case like_and_friends
 SELECT a LIKE '%a%' AS l, b LIKE '_e%' AS m, contains(a, 'b') AS c, startswith(b, 'h') AS s, endswith(a, 'c') AS e FROM texts
 --- case hour_of_a_timestamp refused=hour
