@@ -25,6 +25,8 @@ object RequiredSettings {
     "spark.comet.exec.localTableScan.enabled" -> "true",
     "spark.comet.exec.range.enabled" -> "true",
     "spark.comet.caseConversion.enabled" -> "true",
+    // The pool's reader knows unsigned columns from signed ones.
+    "spark.comet.scan.unsignedSmallIntSafetyCheck" -> "false",
     // Executors have no JVM that could run generated code.
     "spark.comet.exec.scalaUDF.codegen.enabled" -> "false"
   )
