@@ -18,9 +18,9 @@ from . import golden, paths, pool, session, tpch
 from .compare import difference
 from .semantics import REFUSAL, Settings
 
-# Both are said each time: what is unset falls back to off, not to what the session began with.
-PLAIN = ((session.ENABLED, "false"), ("spark.comet.enabled", "false"))
-POOL = ((session.ENABLED, "true"), ("spark.comet.enabled", "true"))
+# Set, never unset: what is unset falls back to off, not to what the session began with.
+PLAIN = {session.ENABLED: "false", "spark.comet.enabled": "false"}
+POOL = {session.ENABLED: "true", "spark.comet.enabled": "true"}
 FAST = (("spark.sql.shuffle.partitions", "2"),)
 READ_FAILS = "CNE-2013"
 
@@ -62,15 +62,29 @@ def attempt(spark, case: Case, folder: Path):
         return e
 
 
+def switch(spark, to: dict) -> None:
+    """To plain Spark, or to the pool."""
+    for key, value in to.items():
+        spark.conf.set(key, value)
+
+
 def judge(spark, case: Case, folder: Path) -> tuple[str, str]:
-    """Writes the files and runs the query twice; the verdict and, for all but equal, the reason."""
-    with Settings(spark, PLAIN):
-        case.write(spark, folder)
+    """Writes the files and runs the query twice; the verdict and, for all but equal, the reason. The session ends on the pool."""
     settings = tuple(case.settings.items()) + FAST
-    with Settings(spark, settings + PLAIN):
-        want = attempt(spark, case, folder)
-    with Settings(spark, settings + POOL):
+    try:
+        switch(spark, PLAIN)
+        case.write(spark, folder)
+        with Settings(spark, settings):
+            want = attempt(spark, case, folder)
+    finally:
+        switch(spark, POOL)
+    with Settings(spark, settings):
         got = attempt(spark, case, folder)
+    return verdict_of(case, want, got)
+
+
+def verdict_of(case: Case, want, got) -> tuple[str, str]:
+    """The verdict on what the pool gave, and the reason."""
     if not isinstance(got, Exception):
         if isinstance(want, Exception):
             return "wrong", f"rows {got.rows[:3]} instead of error {golden.error_class(want)}: {tpch.first_lines(want, 300)}"

@@ -61,6 +61,16 @@ def id_schema(*fields) -> str:
         for name, kind, number in fields]})
 
 
+def with_defaults(spark, folder: Path) -> None:
+    """A table to which columns were added after its first file."""
+    spark.sql("DROP TABLE IF EXISTS with_defaults")
+    spark.sql(f"CREATE TABLE with_defaults (a INT) USING parquet LOCATION '{folder}'")
+    spark.sql("INSERT INTO with_defaults VALUES (1), (2)")
+    spark.sql("ALTER TABLE with_defaults ADD COLUMNS (b BIGINT DEFAULT 42, c STRING DEFAULT 'x', d DATE DEFAULT DATE'2020-02-29', "
+              "e DECIMAL(5,2) DEFAULT 1.5, f DOUBLE, g TIMESTAMP DEFAULT TIMESTAMP'2020-01-01 12:00:00', h BOOLEAN DEFAULT true)")
+    spark.sql("INSERT INTO with_defaults (a, b) VALUES (3, 7), (4, NULL)")
+
+
 OLD_DAYS = """SELECT id, date_add(DATE'0001-01-01', CAST(id * 97 AS INT)) AS d FROM range(0, 6200)
     UNION ALL SELECT 9000, DATE'1582-10-04' UNION ALL SELECT 9001, DATE'1582-10-15' UNION ALL SELECT 9002, DATE'1500-03-01'
     UNION ALL SELECT 9003, DATE'-0044-03-15' UNION ALL SELECT 9004, DATE'9999-12-31' UNION ALL SELECT 9005, CAST(NULL AS DATE)"""
@@ -204,6 +214,8 @@ CASES = [
          schema="s STRUCT<b: ARRAY<STRUCT<c: BIGINT>>>"),
     Case("missing columns", both(spark_sql("SELECT id AS a FROM range(2)"), spark_sql("SELECT id AS b FROM range(2)")),
          "SELECT *, a IS NULL AS n FROM t WHERE a IS NULL OR b = 1", schema="a BIGINT, b BIGINT, c STRING"),
+    Case("defaults of missing columns", with_defaults, "SELECT * FROM with_defaults"),
+    Case("filter on a default", with_defaults, "SELECT a FROM with_defaults WHERE b = 42 AND c = 'x'"),
     Case("merged schemas", both(spark_sql("SELECT id AS a FROM range(2)"), spark_sql("SELECT 'x' AS b FROM range(2)")), options={"mergeSchema": "true"}),
     Case("P04 equal names of parts", arrow([pa.StructArray.from_arrays([pa.array([1, 2, 3]), pa.array([4, 5, 6])], names=["dup", "dup"])],
                                            pa.schema([("s", pa.struct([("dup", pa.int64()), ("dup", pa.int64())]))])),
@@ -237,8 +249,8 @@ CASES = [
     Case("partition values of given types", spark_sql(PARTITIONS, ("i", "l", "d", "t", "n", "f", "b", "s")), "SELECT * FROM t WHERE s IS NULL OR i > 0",
          schema="id BIGINT, i SMALLINT, l BIGINT, d DATE, t TIMESTAMP, n DECIMAL(10,2), f DOUBLE, b STRING, s STRING"),
     Case("partition values as text", spark_sql(PARTITIONS, ("i", "d", "t", "s")), settings={"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}),
-    Case("constants of files", both(spark_sql("SELECT id FROM range(3)"), spark_sql("SELECT id FROM range(5)")), METADATA),
-    Case("constants of splits", spark_sql(ROWS, options=SMALL_GROUPS), METADATA.replace("count(*)", "sum(id)"), settings=SMALL_SPLITS),
+    Case("constants of files", both(spark_sql("SELECT id FROM range(3)"), spark_sql("SELECT id FROM range(5)")), METADATA, refused="named_struct"),
+    Case("constants of splits", spark_sql(ROWS, options=SMALL_GROUPS), METADATA.replace("count(*)", "sum(id)"), settings=SMALL_SPLITS, refused="named_struct"),
     Case("ranges of splits", spark_sql("SELECT id FROM range(3)"), "SELECT id, _metadata.file_block_start AS b FROM {files} AS t", refused="file_block_start"),
     Case("path of a file", spark_sql("SELECT 1 AS id, 'ä b%' AS p", ("p",)), "SELECT _metadata.file_path AS f, id FROM {files} AS t WHERE p = 'ä b%'", refused="named_struct"),
     Case("row index", spark_sql("SELECT id FROM range(3)"), "SELECT id, _metadata.row_index AS r FROM {files} AS t", refused="metadata_row_index"),

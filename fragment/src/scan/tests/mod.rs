@@ -20,7 +20,7 @@ use datafusion::error::Result;
 use datafusion::execution::TaskContext;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::parquet::data_type::{Int96, Int96Type};
+use datafusion::parquet::data_type::{ByteArrayType, Int96, Int96Type};
 use datafusion::parquet::file::metadata::KeyValue;
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::parquet::file::writer::SerializedFileWriter;
@@ -669,4 +669,35 @@ async fn structs_are_matched_by_name_and_keep_their_nulls() {
     );
     none.return_null_struct_if_all_fields_missing = true;
     assert_eq!(read(&none, &path).await.unwrap().column(0).null_count(), 3);
+}
+
+#[tokio::test]
+async fn text_in_a_file_is_checked_whatever_its_annotation() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("text.parquet");
+    for annotation in ["", "(UTF8)", "(JSON)", "(ENUM)"] {
+        let message = format!("message m {{ optional binary s {annotation}; }}");
+        for (bytes, valid) in [(&b"{\"\xc3\xa9\": 1}"[..], true), (&b"{\"\xc3\": 1}"[..], false)] {
+            let schema = Arc::new(parse_message_type(&message).unwrap());
+            let file = std::fs::File::create(&path).unwrap();
+            let mut writer = SerializedFileWriter::new(file, schema, Arc::new(plain())).unwrap();
+            let mut group = writer.next_row_group().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            column
+                .typed::<ByteArrayType>()
+                .write_batch(&[bytes.into()], Some(&[1]), None)
+                .unwrap();
+            column.close().unwrap();
+            group.close().unwrap();
+            writer.close().unwrap();
+            let read = read(&common(vec![field("s", spark(DataTypeId::String))]), &path).await;
+            match read {
+                Ok(batch) => assert!(valid && batch.column(0).as_string::<i32>().value(0).contains('é')),
+                Err(error) => assert!(
+                    !valid && error.to_string().contains("UTF-8"),
+                    "{annotation}: {error}"
+                ),
+            }
+        }
+    }
 }
