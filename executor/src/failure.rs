@@ -35,14 +35,17 @@ pub(crate) fn to_ballista(error: &DataFusionError, task: &TaskIdentity, partitio
         // Once: beside other tasks it may have more room, but not much more.
         class.again = task.task_attempt == 0;
     }
-    let spark = chain(error).find_map(|cause| cause.downcast_ref::<SparkError>());
+    let spark = chain(error).find_map(|cause| match cause.downcast_ref::<ScanError>() {
+        Some(scan) => scan.spark_error(),
+        None => cause.downcast_ref::<SparkError>().cloned(),
+    });
     report(
         TaskFailure {
             code: class.code.code.into(),
             message: message(error),
             // For the client: whether the query may be sent again.
             retryable: class.code.retryable,
-            spark_error_json: spark.map(SparkError::to_comet_json).unwrap_or_default(),
+            spark_error_json: spark.as_ref().map(SparkError::to_comet_json).unwrap_or_default(),
             stage: task.stage_id,
             partition,
             lost: chain(error).find_map(lost_output),
@@ -176,6 +179,8 @@ fn scan_class(error: &ScanError) -> Option<Class> {
         | ScanError::Ambiguous { .. }
         | ScanError::NoFieldIds { .. }
         | ScanError::Rebase { .. }
+        | ScanError::Ancient { .. }
+        | ScanError::NotText { .. }
         | ScanError::Value { .. } => class(codes::FILE_CONTENT, false),
         ScanError::Unsupported { .. } => class(codes::PLANNING_DIFFERS, false),
     }

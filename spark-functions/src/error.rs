@@ -116,6 +116,24 @@ pub enum SparkErrorKind {
         pattern: String,
         character: Option<String>,
     },
+    /// A column of a Parquet file that is not read as the type of the table.
+    ParquetSchemaConvert {
+        file_path: String,
+        /// Path in the file, e.g. `[s, x]`.
+        column: String,
+        physical_type: String,
+        spark_type: String,
+    },
+    /// A date or timestamp of a Parquet file that may be of either calendar.
+    ReadAncientDatetime {
+        /// Of an INT96 timestamp.
+        int96: bool,
+    },
+    /// Another error of reading a file.
+    CannotReadFile {
+        file_path: String,
+        message: String,
+    },
 }
 
 /// An error that Spark raises for this input.
@@ -151,6 +169,9 @@ impl SparkErrorKind {
             Self::InvalidElementAtIndex { .. } => "InvalidElementAtIndex",
             Self::InvalidIndexOfZero => "InvalidIndexOfZero",
             Self::InvalidLikePattern { .. } => "InvalidLikePattern",
+            Self::ParquetSchemaConvert { .. } => "ParquetSchemaConvert",
+            Self::ReadAncientDatetime { .. } => "ReadAncientDatetime",
+            Self::CannotReadFile { .. } => "CannotReadFile",
         }
     }
 
@@ -177,6 +198,9 @@ impl SparkErrorKind {
                 character: Some(_), ..
             } => "INVALID_FORMAT.ESC_IN_THE_MIDDLE",
             Self::InvalidLikePattern { character: None, .. } => "INVALID_FORMAT.ESC_AT_THE_END",
+            Self::ParquetSchemaConvert { .. } => "FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH",
+            Self::ReadAncientDatetime { .. } => "INCONSISTENT_BEHAVIOR_CROSS_VERSION.READ_ANCIENT_DATETIME",
+            Self::CannotReadFile { .. } => "FAILED_READ_FILE.NO_HINT",
         }
     }
 
@@ -228,6 +252,20 @@ impl SparkErrorKind {
             Self::IllegalDayOfWeek { string } => json!({ "string": string }),
             Self::InvalidLikePattern { pattern, character } => {
                 json!({ "format": pattern, "char": character })
+            }
+            Self::ParquetSchemaConvert {
+                file_path,
+                column,
+                physical_type,
+                spark_type,
+            } => json!({
+                "filePath": file_path, "column": column, "physicalType": physical_type, "sparkType": spark_type
+            }),
+            Self::ReadAncientDatetime { int96 } => {
+                json!({ "format": if *int96 { "Parquet INT96" } else { "Parquet" } })
+            }
+            Self::CannotReadFile { file_path, message } => {
+                json!({ "filePath": file_path, "message": message })
             }
         }
     }
@@ -404,6 +442,25 @@ impl fmt::Display for SparkError {
                     f,
                     "The format is invalid: '{pattern}'. The escape character is not allowed to end with."
                 )
+            }
+            SparkErrorKind::ParquetSchemaConvert {
+                file_path,
+                column,
+                physical_type,
+                spark_type,
+            } => write!(
+                f,
+                "Encountered error while reading file {file_path}. Data type mismatches when reading Parquet column {column}. Expected \
+                 Spark type {spark_type}, actual Parquet type {physical_type}."
+            ),
+            SparkErrorKind::ReadAncientDatetime { .. } => {
+                write!(
+                    f,
+                    "A date or timestamp may be of the Julian or of the Gregorian calendar."
+                )
+            }
+            SparkErrorKind::CannotReadFile { file_path, message } => {
+                write!(f, "Encountered error while reading file {file_path}. {message}")
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use cne_proto::decode::{Limits, decode_strict, with_stack_for};
-use cne_proto::spark_operator::NativeScan;
+use cne_proto::spark_operator::{NativeScan, NativeScanCommon};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -19,7 +19,7 @@ use crate::hash_joins::{HashJoinBudget, replace_sort_merge_joins};
 use crate::optimize::optimize;
 use crate::plan::{Environment, Plan, Planner};
 use crate::scan::ScanContext;
-use crate::scan::ScanError;
+use crate::scan::{ScanError, text_columns};
 use crate::validate::ValidatedBlock;
 use arrow::error::ArrowError;
 use cne_proto::v1::PartitionPayload;
@@ -52,6 +52,7 @@ impl Task {
         let schema = Arc::clone(&self.block.output_schema);
         let descriptor = self.descriptor().await?;
         let payload = descriptor.payload.clone();
+        let scans = Arc::clone(&self.block.scans);
         let task = Arc::new((self, descriptor));
         let (plan, builds) = loop {
             let (task, shared) = (Arc::clone(&task), shared.clone());
@@ -70,7 +71,7 @@ impl Task {
         };
         let rows = plan
             .execute(0, context)?
-            .map_err(move |error| in_files(error, &payload));
+            .map_err(move |error| in_files(error, &payload, &scans));
         let mut relabelled = relabel(Arc::clone(&schema));
         let rows = rows.map(move |batch| {
             // The task holds its tables until its last row.
@@ -167,7 +168,11 @@ fn relabel(schema: SchemaRef) -> impl FnMut(Result<RecordBatch>) -> Result<Recor
 }
 
 /// Damage behind a good footer surfaces as an error of the decoder, which does not know the file.
-fn in_files(error: DataFusionError, payload: &PartitionPayload) -> DataFusionError {
+fn in_files(
+    error: DataFusionError,
+    payload: &PartitionPayload,
+    commons: &[NativeScanCommon],
+) -> DataFusionError {
     let damaged = match error.find_root() {
         DataFusionError::ParquetError(_) => true,
         DataFusionError::ArrowError(inner, _) => {
@@ -188,6 +193,12 @@ fn in_files(error: DataFusionError, payload: &PartitionPayload) -> DataFusionErr
     let files = scans
         .filter_map(|scan| scan.file_partition)
         .flat_map(|partition| partition.partitioned_file);
-    let files: Vec<String> = files.map(|file| file.file_path).collect();
-    error.context(format!("while reading {}", files.join(", ")))
+    let files = files.map(|file| file.file_path).collect::<Vec<_>>().join(", ");
+    // The decoder's words where bytes of a STRING column are none.
+    if error.find_root().to_string().contains("UTF-8") {
+        let columns: Vec<String> = commons.iter().flat_map(text_columns).collect();
+        let columns = columns.join(", ");
+        return ScanError::NotText { files, columns }.into();
+    }
+    error.context(format!("while reading {files}"))
 }

@@ -1,7 +1,8 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use cne_proto::spark_expression::DataType as SparkType;
-use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Fields, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result;
@@ -12,7 +13,9 @@ use datafusion::physical_expr_adapter::{PhysicalExprAdapter, PhysicalExprAdapter
 use super::ScanError;
 use super::align::{Alignment, Rules, physical_field_id};
 use super::align_expr::AlignExpr;
-use super::reader::{DEPRECATED_STATISTICS_KEY, FILE_KEY, INT96_KEY};
+use super::leaf::{LeafRules, Rebase, Step};
+use super::leaves::{count, decode};
+use super::reader::{FILE_KEY, UNORDERED_KEY};
 
 /// A column of the table, as Spark declares it.
 #[derive(Clone, Debug)]
@@ -29,9 +32,38 @@ pub(crate) struct TableColumn {
 #[derive(Debug)]
 pub(crate) struct ScanAdapterFactory {
     pub(crate) columns: Arc<Vec<TableColumn>>,
-    /// Of the scan; the parts that concern a file or a column are filled in per file.
+    /// Of the scan; the parts that concern a file are filled in per file.
     pub(crate) rules: Rules,
     pub(crate) require_field_ids: bool,
+    pub(crate) calendars: Calendars,
+}
+
+/// What the session (or the read) says of dates and timestamps in files that do not say by themselves which calendar they are of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Calendars {
+    pub(crate) datetime: RebaseMode,
+    pub(crate) int96: RebaseMode,
+}
+
+/// A value of Spark's `spark.sql.parquet.datetimeRebaseModeInRead`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum RebaseMode {
+    #[default]
+    Corrected,
+    Legacy,
+    Exception,
+}
+
+impl RebaseMode {
+    /// The mode of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "CORRECTED" => Self::Corrected,
+            "LEGACY" => Self::Legacy,
+            "EXCEPTION" => Self::Exception,
+            _ => return None,
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -45,15 +77,17 @@ struct ScanAdapter {
 impl PhysicalExprAdapterFactory for ScanAdapterFactory {
     fn create(&self, _: SchemaRef, physical: SchemaRef) -> Result<Arc<dyn PhysicalExprAdapter>> {
         let file = physical.metadata().get(FILE_KEY).cloned().unwrap_or_default();
-        let by_id = self.rules.use_field_id && self.columns.iter().any(|column| column.field_id.is_some());
-        let missing_ids = by_id
-            && self.require_field_ids
-            && !physical
-                .fields()
-                .iter()
-                .any(|field| physical_field_id(field).is_some());
+        // Of the whole read schema, whether or not ids are used: so does Spark.
+        let missing_ids = self.require_field_ids && !has_field_ids(physical.fields());
+        let metadata = physical.metadata();
         let rules = Rules {
             file,
+            leaves: decode(metadata),
+            leaf: LeafRules {
+                datetime: rebase(metadata, &DATETIME, self.calendars.datetime),
+                int96: rebase(metadata, &INT96, self.calendars.int96),
+                ..self.rules.leaf.clone()
+            },
             ..self.rules.clone()
         };
         Ok(Arc::new(ScanAdapter {
@@ -93,10 +127,7 @@ impl ScanAdapter {
             });
         }
         let fields = self.physical.fields();
-        let Some(index) = self
-            .rules
-            .find(fields, &declared.name, declared.field_id, &declared.name)?
-        else {
+        let Some(index) = self.rules.find(fields, &declared.name, declared.field_id)? else {
             return Ok(Arc::new(Literal::new(match &declared.default {
                 Some(default) => default.clone(),
                 None => ScalarValue::try_new_null(&declared.arrow).map_err(|_| {
@@ -105,58 +136,76 @@ impl ScanAdapter {
             })));
         };
         let field = &fields[index];
-        let int96 = listed(&self.physical, INT96_KEY, field.name());
-        let rules = Rules {
-            int96,
-            legacy: self.legacy(int96),
-            ..self.rules.clone()
-        };
-        let alignment = rules.align(field.data_type(), &declared.spark, &declared.name)?;
+        let leaf: usize = fields[..index].iter().map(|field| count(field.data_type())).sum();
+        let alignment = self.rules.align(field.data_type(), leaf, &declared.spark)?;
         let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(field.name(), index));
-        // INT96 has no usable order in statistics, and the deprecated statistics have another order than Spark's strings.
-        let prunable = !int96 && !listed(&self.physical, DEPRECATED_STATISTICS_KEY, field.name());
-        Ok(match alignment {
-            Alignment::Same if prunable => column,
-            Alignment::Cast(target) if prunable && always_fits(field.data_type(), &target) => {
-                Arc::new(CastExpr::new(column, target, None))
+        // Statistics see through a plain column and through a cast.
+        if !listed(&self.physical, UNORDERED_KEY, field.name())
+            && let Alignment::Leaf(steps) = &alignment
+        {
+            match steps.as_slice() {
+                [] => return Ok(column),
+                [Step::Cast(target)] if always_fits(field.data_type(), target) => {
+                    return Ok(Arc::new(CastExpr::new(column, target.clone(), None)));
+                }
+                _ => {}
             }
-            alignment => Arc::new(AlignExpr::new(
-                column,
-                alignment,
-                declared.arrow.clone(),
-                &declared.name,
-                &self.rules.file,
-            )),
-        })
-    }
-
-    /// Whether dates and timestamps of the file are of the hybrid Julian calendar, by the rule of Spark's `DataSourceUtils`.
-    fn legacy(&self, int96: bool) -> bool {
-        let metadata = self.physical.metadata();
-        let (since, key) = match int96 {
-            true => ("3.1.0", "org.apache.spark.legacyINT96"),
-            false => ("3.0.0", "org.apache.spark.legacyDateTime"),
-        };
-        metadata.contains_key(key)
-            || metadata
-                .get("org.apache.spark.version")
-                .is_some_and(|version| older(version, since))
+        }
+        Ok(Arc::new(AlignExpr::new(
+            column,
+            alignment,
+            declared.arrow.clone(),
+            &declared.name,
+            &self.rules.file,
+        )))
     }
 }
 
-/// Compares the numbers of two versions.
-fn older(version: &str, than: &str) -> bool {
-    let numbers = |version: &str| -> Vec<u32> {
-        let leading = |part: &str| {
-            part.chars()
-                .take_while(char::is_ascii_digit)
-                .collect::<String>()
-                .parse()
-                .unwrap_or(0)
-        };
-        version.split('.').take(3).map(leading).collect()
+fn has_field_ids(fields: &Fields) -> bool {
+    fields.iter().any(|field| {
+        physical_field_id(field).is_some()
+            || match field.data_type() {
+                DataType::Struct(parts) => has_field_ids(parts),
+                DataType::List(part) | DataType::Map(part, _) => has_field_ids(&[Arc::clone(part)].into()),
+                _ => false,
+            }
+    })
+}
+
+/// Until when Spark wrote the hybrid calendar, and by which key a later file says that it has it.
+struct Since {
+    version: &'static str,
+    key: &'static str,
+    int96: bool,
+}
+
+const DATETIME: Since = Since {
+    version: "3.0.0",
+    key: "org.apache.spark.legacyDateTime",
+    int96: false,
+};
+const INT96: Since = Since {
+    version: "3.1.0",
+    key: "org.apache.spark.legacyINT96",
+    int96: true,
+};
+
+/// How the dates and timestamps of a file are read: Spark's `DataSourceUtils`.
+fn rebase(metadata: &HashMap<String, String>, since: &Since, mode: RebaseMode) -> Option<Rebase> {
+    let legacy = || {
+        let zone = metadata.get("org.apache.spark.timeZone").cloned();
+        Some(Rebase::Legacy { zone })
     };
-    numbers(version) < numbers(than)
+    match metadata.get("org.apache.spark.version") {
+        // Compared as texts, as Spark does.
+        Some(version) if version.as_str() < since.version || metadata.contains_key(since.key) => legacy(),
+        Some(_) => None,
+        None => match mode {
+            RebaseMode::Corrected => None,
+            RebaseMode::Legacy => legacy(),
+            RebaseMode::Exception => Some(Rebase::Exception { int96: since.int96 }),
+        },
+    }
 }
 
 /// Casts that cannot fail, which DataFusion sees through when it prunes.

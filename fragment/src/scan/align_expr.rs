@@ -9,7 +9,7 @@ use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
 
 use super::ScanError;
-use super::align::{Alignment, Failure};
+use super::align::{Alignment, Failure, Mismatch};
 
 /// A column of a file as Spark's type. Opaque to pruning: statistics of the file are not used through it.
 #[derive(Debug, Eq)]
@@ -63,17 +63,24 @@ impl AlignExpr {
     fn error(&self, failure: Failure) -> ScanError {
         let (file, column) = (self.file.clone(), self.column.clone());
         match failure {
-            Failure::Mismatch {
+            Failure::Mismatch(Mismatch {
                 column,
                 physical,
                 expected,
-            } => ScanError::TypeMismatch {
+                kind,
+            }) => ScanError::TypeMismatch {
                 file,
                 column,
                 physical,
                 expected,
+                kind,
             },
-            Failure::Rebase => ScanError::Rebase { file, column },
+            Failure::Zone(zone) => ScanError::Rebase { file, column, zone },
+            Failure::Ancient { int96 } => ScanError::Ancient { file, column, int96 },
+            Failure::NotText => ScanError::NotText {
+                files: file,
+                columns: column,
+            },
             Failure::Value(source) => ScanError::Value { file, column, source },
         }
     }

@@ -2,6 +2,7 @@ use cne_proto::spark_expression::DataType as SparkType;
 use cne_proto::spark_expression::data_type::data_type_info::DatatypeStruct;
 use cne_proto::spark_operator::{NativeScanCommon, SparkStructField};
 
+use super::adapter::RebaseMode;
 use super::location::locate;
 use super::types::{arrow_type, literal_value, type_info};
 
@@ -34,8 +35,16 @@ pub fn check_scan(common: &NativeScanCommon) -> Vec<ScanRejection> {
             "unset parquet.crypto.factory.class",
         ));
     }
-    for key in common.object_store_options.keys() {
-        check_option(key, &mut found);
+    for (key, value) in &common.object_store_options {
+        match key.as_str() {
+            DATETIME_MODE | INT96_MODE if RebaseMode::named(value).is_some() => {}
+            DATETIME_MODE | INT96_MODE => found.push(rejection(
+                key,
+                format!("{value:?} is no mode of Spark's"),
+                "set it to CORRECTED, LEGACY or EXCEPTION",
+            )),
+            _ => check_option(key, &mut found),
+        }
     }
     for field in common.required_schema.iter().chain(&common.partition_schema) {
         check_field(common, field, &mut found);
@@ -60,6 +69,11 @@ pub fn check_file(url: &str) -> Option<ScanRejection> {
         .err()
         .map(|error| rejection("file", error.to_string(), hint))
 }
+
+/// How dates and timestamps are read of files that do not say it themselves: Spark's setting, or the option of the read that stands for it.
+pub(crate) const DATETIME_MODE: &str = "spark.sql.parquet.datetimeRebaseModeInRead";
+/// The same for INT96 timestamps.
+pub(crate) const INT96_MODE: &str = "spark.sql.parquet.int96RebaseModeInRead";
 
 /// What a driver may say of the store; each with or without `bucket.<name>.` after `fs.s3a.`.
 const OPTIONS: [&str; 2] = ["path.style.access", "requester.pays.enabled"];

@@ -10,8 +10,11 @@
 mod adapter;
 mod align;
 mod align_expr;
+mod calendar;
 mod check;
 mod error;
+mod leaf;
+mod leaves;
 mod location;
 mod plan;
 mod pruning;
@@ -19,8 +22,9 @@ mod reader;
 mod types;
 
 pub use check::{ScanRejection, check_file, check_scan};
-pub use error::ScanError;
+pub use error::{MismatchKind, ScanError};
 pub use plan::{ScanContext, plan_scan, scan_output_schema};
+pub(crate) use types::text_columns;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use cne_proto::spark_operator::{NativeScan, NativeScanCommon, SparkPartitionedFile, SparkStructField};
-use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::config::TableParquetOptions;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
@@ -18,8 +18,10 @@ use datafusion::physical_plan::union::UnionExec;
 use object_store::ObjectMeta;
 
 use super::ScanError;
-use super::adapter::{ScanAdapterFactory, TableColumn};
-use super::align::Rules;
+use super::adapter::{Calendars, RebaseMode, ScanAdapterFactory, TableColumn};
+use super::align::{FIELD_ID_KEY, Rules};
+use super::check::{DATETIME_MODE, INT96_MODE};
+use super::leaf::LeafRules;
 use super::location::{Location, locate};
 use super::pruning::pruning_predicate;
 use super::reader::{ListedFile, ScanReaderFactory};
@@ -27,6 +29,9 @@ use super::types::{arrow_type, literal_value};
 
 /// Bytes at the end of a file that are fetched at once; most footers with their page index fit.
 const FOOTER_HINT: usize = 512 << 10;
+
+/// Ends the names of text columns; see [`own_name`].
+pub(crate) const TEXT_MARK: char = '\u{1f}';
 
 /// What planning a partition needs from the task.
 #[derive(Clone, Copy, Debug)]
@@ -62,10 +67,7 @@ fn table_column(field: &SparkStructField) -> Result<TableColumn, ScanError> {
         name: field.name.clone(),
         arrow: arrow_type(&spark)?,
         spark,
-        field_id: field
-            .metadata
-            .get("parquet.field.id")
-            .and_then(|id| id.parse().ok()),
+        field_id: field.metadata.get(FIELD_ID_KEY).and_then(|id| id.parse().ok()),
         default: None,
     })
 }
@@ -105,7 +107,7 @@ impl Scan {
                 Err(_) if !is_read.contains(&index) => TableColumn {
                     name: field.name.clone(),
                     spark: Default::default(),
-                    arrow: datafusion::arrow::datatypes::DataType::Null,
+                    arrow: DataType::Null,
                     field_id: None,
                     default: None,
                 },
@@ -122,7 +124,7 @@ impl Scan {
         // Nullable whatever the table says: a file may lack the column.
         let file_fields: Vec<Field> = columns
             .iter()
-            .map(|column| Field::new(&column.name, column.arrow.clone(), true))
+            .map(|column| Field::new(own_name(column), column.arrow.clone(), true))
             .collect();
         let partition_fields = partition_fields(common, &columns)?;
         let table = TableSchema::builder(Arc::new(Schema::new(file_fields)))
@@ -143,9 +145,18 @@ impl Scan {
     }
 }
 
+/// DataFusion's opener has bytes of a file decoded as text, unchecked, where the table has a text column of that name. So such columns get
+/// names here that no file has; the adapter goes by index.
+fn own_name(column: &TableColumn) -> String {
+    match column.arrow {
+        DataType::Utf8 => format!("{}{TEXT_MARK}", column.name),
+        _ => column.name.clone(),
+    }
+}
+
 /// DataFusion puts partition values in by name: a data column of the same name must not be taken for it.
 fn partition_fields(common: &NativeScanCommon, columns: &[TableColumn]) -> Result<Vec<FieldRef>, ScanError> {
-    let taken: HashSet<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let taken: HashSet<String> = columns.iter().map(own_name).collect();
     let fields = common.partition_schema.iter().map(|field| {
         let mut name = field.name.clone();
         while taken.contains(name.as_str()) {
@@ -154,6 +165,19 @@ fn partition_fields(common: &NativeScanCommon, columns: &[TableColumn]) -> Resul
         Ok(Arc::new(Field::new(name, table_column(field)?.arrow, true)))
     });
     fields.collect()
+}
+
+/// The driver says it beside the options of the store, only where it is not `CORRECTED`.
+fn calendars(common: &NativeScanCommon) -> Result<Calendars, ScanError> {
+    let mode = |key: &str| match common.object_store_options.get(key) {
+        None => Ok(RebaseMode::default()),
+        Some(name) => RebaseMode::named(name)
+            .ok_or_else(|| ScanError::unsupported(key, format!("{name:?} is no mode of Spark's"))),
+    };
+    Ok(Calendars {
+        datetime: mode(DATETIME_MODE)?,
+        int96: mode(INT96_MODE)?,
+    })
 }
 
 /// The schema of the scan's rows: the projected columns, in order, all nullable.
@@ -259,14 +283,17 @@ impl Scan {
         let adapter = ScanAdapterFactory {
             columns: Arc::clone(&self.columns),
             require_field_ids: common.require_field_ids,
+            calendars: calendars(common)?,
             rules: Rules {
                 case_sensitive: common.case_sensitive,
                 use_field_id: common.use_field_id,
-                allow_type_promotion: common.allow_type_promotion,
-                allow_timestamp_ltz_to_ntz: common.allow_timestamp_ltz_to_ntz,
                 null_struct_if_all_missing: common.return_null_struct_if_all_fields_missing,
-                int96: false,
-                legacy: false,
+                leaf: LeafRules {
+                    allow_type_promotion: common.allow_type_promotion,
+                    allow_timestamp_ltz_to_ntz: common.allow_timestamp_ltz_to_ntz,
+                    ..LeafRules::default()
+                },
+                leaves: Arc::new([]),
                 file: String::new(),
             },
         };

@@ -13,11 +13,12 @@ use datafusion::execution::cache::cache_manager::{CachedFileMetadataEntry, FileM
 use datafusion::parquet::arrow::ARROW_SCHEMA_META_KEY;
 use datafusion::parquet::arrow::arrow_reader::ArrowReaderOptions;
 use datafusion::parquet::arrow::async_reader::AsyncFileReader;
-use datafusion::parquet::basic::Type as PhysicalType;
+use datafusion::parquet::basic::{ConvertedType, LogicalType, SortOrder, Type as PhysicalType};
 use datafusion::parquet::errors::{ParquetError, Result as ParquetResult};
 use datafusion::parquet::file::metadata::{
     FileMetaData, KeyValue, PageIndexPolicy, ParquetMetaData, ParquetMetaDataBuilder,
 };
+use datafusion::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type, TypePtr};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -25,13 +26,12 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 
 use super::ScanError;
+use super::leaves;
 
 /// Key under which the file's URL travels to the adapter: the file schema's metadata is all that one sees.
 pub(crate) const FILE_KEY: &str = "cne.file";
-/// Root columns that hold an INT96 timestamp, one per line.
-pub(crate) const INT96_KEY: &str = "cne.int96";
-/// Root columns with statistics of the deprecated kind, which order bytes as signed numbers; one per line.
-pub(crate) const DEPRECATED_STATISTICS_KEY: &str = "cne.deprecated-statistics";
+/// Root columns whose statistics do not say what a comparison of Spark's would; one per line.
+pub(crate) const UNORDERED_KEY: &str = "cne.unordered";
 /// A Parquet file has at least its magic bytes twice and the length of the footer.
 const SMALLEST_FILE: u64 = 12;
 
@@ -177,7 +177,11 @@ impl ScanFileReader {
                 });
             }
         };
-        let footer = Arc::new(annotate(Arc::unwrap_or_clone(footer), &self.listed.url));
+        let footer = annotate(Arc::unwrap_or_clone(footer), &self.listed.url);
+        let footer = Arc::new(footer.map_err(|error| ScanError::Footer {
+            file: file(),
+            source: Box::new(error.into()),
+        })?);
         self.cache.put(
             &key,
             CachedFileMetadataEntry::new(meta, Arc::new(CachedParquetMetaData::new(Arc::clone(&footer)))),
@@ -187,51 +191,102 @@ impl ScanFileReader {
 }
 
 /// Drops the writer's Arrow schema, so that types come from Parquet alone, as in Spark; notes what only the footer knows.
-fn annotate(footer: ParquetMetaData, url: &str) -> ParquetMetaData {
+fn annotate(footer: ParquetMetaData, url: &str) -> Result<ParquetMetaData, ParquetError> {
     let old = footer.file_metadata();
-    let mut int96 = BTreeSet::new();
-    let mut deprecated = BTreeSet::new();
-    for (index, column) in old.schema_descr().columns().iter().enumerate() {
-        let root = column.path().parts().first().cloned().unwrap_or_default();
-        if column.physical_type() == PhysicalType::INT96 {
-            int96.insert(root.clone());
-        }
-        let is_deprecated = |group: &datafusion::parquet::file::metadata::RowGroupMetaData| {
-            group
-                .column(index)
-                .statistics()
-                .is_some_and(|statistics| statistics.is_min_max_deprecated())
-        };
-        let bytes = matches!(
-            column.physical_type(),
-            PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY
-        );
-        if bytes && footer.row_groups().iter().any(is_deprecated) {
-            deprecated.insert(root);
-        }
-    }
-    let lines = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join("\n");
+    let unordered: BTreeSet<String> = old
+        .schema_descr()
+        .columns()
+        .iter()
+        .enumerate()
+        .filter(|(index, column)| !is_ordered(&footer, *index, column))
+        .filter_map(|(_, column)| column.path().parts().first().cloned())
+        .collect();
+    let (leaves_key, leaves) = leaves::encode(old.schema_descr());
     let mut pairs: Vec<KeyValue> = old.key_value_metadata().cloned().unwrap_or_default();
     pairs.retain(|pair| pair.key.starts_with("org.apache.spark.") && pair.key != ARROW_SCHEMA_META_KEY);
-    pairs.push(KeyValue::new(FILE_KEY.to_string(), url.to_string()));
-    pairs.push(KeyValue::new(INT96_KEY.to_string(), lines(int96)));
-    pairs.push(KeyValue::new(
-        DEPRECATED_STATISTICS_KEY.to_string(),
-        lines(deprecated),
-    ));
+    let mut note = |key: &str, value: String| pairs.push(KeyValue::new(key.to_string(), value));
+    note(FILE_KEY, url.to_string());
+    note(&leaves_key, leaves);
+    note(
+        UNORDERED_KEY,
+        unordered.into_iter().collect::<Vec<_>>().join("\n"),
+    );
+    let schema = match with_checked_text(old.schema_descr().root_schema())? {
+        Some(schema) => Arc::new(SchemaDescriptor::new(schema)),
+        None => old.schema_descr_ptr(),
+    };
     let new = FileMetaData::new(
         old.version(),
         old.num_rows(),
         old.created_by().map(str::to_string),
         Some(pairs),
-        old.schema_descr_ptr(),
+        schema,
         old.column_orders().cloned(),
     );
-    ParquetMetaDataBuilder::new(new)
+    Ok(ParquetMetaDataBuilder::new(new)
         .set_row_groups(footer.row_groups().to_vec())
         .set_column_index(footer.column_index().cloned())
         .set_offset_index(footer.offset_index().cloned())
-        .build()
+        .build())
+}
+
+/// Whether statistics of a leaf may decide over rows. INT96 has no usable order; the deprecated kind of statistics compares bytes and
+/// unsigned numbers as signed; and where the number of NULLs is missing it would be taken for 0.
+fn is_ordered(footer: &ParquetMetaData, index: usize, column: &ColumnDescriptor) -> bool {
+    let physical = column.physical_type();
+    let bytes = matches!(
+        physical,
+        PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY
+    );
+    let unsigned = column.sort_order() == SortOrder::UNSIGNED;
+    physical != PhysicalType::INT96
+        && footer.row_groups().iter().all(|group| {
+            group.column(index).statistics().is_none_or(|statistics| {
+                statistics.null_count_opt().is_some()
+                    && !((bytes || unsigned) && statistics.is_min_max_deprecated())
+            })
+        })
+}
+
+/// The type with every JSON text as a STRING, which the decoder checks to be UTF-8; `None` where it has none.
+fn with_checked_text(old: &Type) -> ParquetResult<Option<TypePtr>> {
+    let info = old.get_basic_info();
+    let id = info.has_id().then(|| info.id());
+    match old {
+        Type::PrimitiveType { physical_type, .. } => {
+            let is_json = info.converted_type() == ConvertedType::JSON
+                || info.logical_type_ref() == Some(&LogicalType::Json);
+            if !is_json {
+                return Ok(None);
+            }
+            let text = Type::primitive_type_builder(old.name(), *physical_type)
+                .with_repetition(info.repetition())
+                .with_logical_type(Some(LogicalType::String))
+                .with_id(id)
+                .build()?;
+            Ok(Some(Arc::new(text)))
+        }
+        Type::GroupType { fields, .. } => {
+            let checked = fields.iter().map(|field| with_checked_text(field));
+            let checked = checked.collect::<ParquetResult<Vec<_>>>()?;
+            if checked.iter().all(Option::is_none) {
+                return Ok(None);
+            }
+            let fields = checked
+                .into_iter()
+                .zip(fields)
+                .map(|(new, old)| new.unwrap_or_else(|| Arc::clone(old)));
+            let mut group = Type::group_type_builder(old.name())
+                .with_fields(fields.collect())
+                .with_converted_type(info.converted_type())
+                .with_logical_type(info.logical_type_ref().cloned())
+                .with_id(id);
+            if info.has_repetition() {
+                group = group.with_repetition(info.repetition());
+            }
+            Ok(Some(Arc::new(group.build()?)))
+        }
+    }
 }
 
 impl AsyncFileReader for ScanFileReader {

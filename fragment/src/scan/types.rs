@@ -3,6 +3,7 @@ use std::sync::Arc;
 use cne_proto::spark_expression::data_type::DataTypeId;
 use cne_proto::spark_expression::data_type::data_type_info::DatatypeStruct;
 use cne_proto::spark_expression::{DataType as SparkType, Expr, Literal, expr::ExprStruct, literal};
+use cne_proto::spark_operator::NativeScanCommon;
 use datafusion::arrow::datatypes::{DataType, Field, Fields, IntervalUnit, TimeUnit};
 use datafusion::common::ScalarValue;
 
@@ -99,6 +100,63 @@ pub(crate) fn arrow_type(spark: &SparkType) -> Result<DataType, ScanError> {
             _ => return Err(malformed()),
         },
     })
+}
+
+/// The columns that a scan reads with text in them.
+pub(crate) fn text_columns(common: &NativeScanCommon) -> Vec<String> {
+    let has_text = |spark: &SparkType| sql_name(spark).contains("string");
+    let read = common.required_schema.iter();
+    read.filter(|field| field.data_type.as_ref().is_some_and(has_text))
+        .map(|field| field.name.clone())
+        .collect()
+}
+
+/// The name that Spark's error messages give a type (its `catalogString`).
+pub(crate) fn sql_name(spark: &SparkType) -> String {
+    let part = |spark: &Option<Box<SparkType>>| spark.as_deref().map(sql_name).unwrap_or_default();
+    let name = match spark.type_id() {
+        DataTypeId::Bool => "boolean",
+        DataTypeId::Int8 => "tinyint",
+        DataTypeId::Int16 => "smallint",
+        DataTypeId::Int32 => "int",
+        DataTypeId::Int64 => "bigint",
+        DataTypeId::Float => "float",
+        DataTypeId::Double => "double",
+        DataTypeId::String => "string",
+        DataTypeId::Bytes => "binary",
+        DataTypeId::Timestamp => "timestamp",
+        DataTypeId::TimestampNtz => "timestamp_ntz",
+        DataTypeId::Date => "date",
+        DataTypeId::Null => "void",
+        DataTypeId::Time => "time(6)",
+        DataTypeId::YearMonthInterval => "interval year to month",
+        DataTypeId::DayTimeInterval => "interval day to second",
+        DataTypeId::CalendarInterval => "interval",
+        DataTypeId::Variant => "variant",
+        DataTypeId::Decimal => match type_info(spark) {
+            Some(DatatypeStruct::Decimal(d)) => return format!("decimal({},{})", d.precision, d.scale),
+            _ => "decimal",
+        },
+        DataTypeId::List => match type_info(spark) {
+            Some(DatatypeStruct::List(list)) => return format!("array<{}>", part(&list.element_type)),
+            _ => "array",
+        },
+        DataTypeId::Map => match type_info(spark) {
+            Some(DatatypeStruct::Map(map)) => {
+                return format!("map<{},{}>", part(&map.key_type), part(&map.value_type));
+            }
+            _ => "map",
+        },
+        DataTypeId::Struct => match type_info(spark) {
+            Some(DatatypeStruct::Struct(info)) => {
+                let fields = info.field_names.iter().zip(&info.field_datatypes);
+                let fields = fields.map(|(name, spark)| format!("{name}:{}", sql_name(spark)));
+                return format!("struct<{}>", fields.collect::<Vec<_>>().join(","));
+            }
+            _ => "struct",
+        },
+    };
+    name.to_string()
 }
 
 /// A literal of a plan as a scalar of its type; nested literals are not supported here.

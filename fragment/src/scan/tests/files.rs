@@ -19,7 +19,7 @@ async fn field_ids_decide_where_the_read_schema_has_them() {
     writer.write(&batch).unwrap();
     writer.close().unwrap();
     let with_id = |name: &str, id: &str| SparkStructField {
-        metadata: [("parquet.field.id".to_string(), id.to_string())].into(),
+        metadata: [("PARQUET:field_id".to_string(), id.to_string())].into(),
         ..field(name, spark(DataTypeId::Int32))
     };
     let mut scan = common(vec![

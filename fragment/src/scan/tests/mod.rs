@@ -20,7 +20,7 @@ use datafusion::error::Result;
 use datafusion::execution::TaskContext;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::parquet::data_type::{Int96, Int96Type};
+use datafusion::parquet::data_type::{ByteArrayType, Int96, Int96Type};
 use datafusion::parquet::file::metadata::KeyValue;
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::parquet::file::writer::SerializedFileWriter;
@@ -214,9 +214,14 @@ fn spark_version(version: &str, extra: Option<&str>) -> WriterProperties {
 }
 
 fn table(batch: &RecordBatch) -> String {
-    pretty_format_batches(std::slice::from_ref(batch))
-        .unwrap()
-        .to_string()
+    let fields = batch.schema();
+    let fields = fields.fields().iter().map(|field| {
+        let name = field.name().trim_end_matches(super::plan::TEXT_MARK);
+        field.as_ref().clone().with_name(name)
+    });
+    let schema = datafusion::arrow::datatypes::Schema::new(fields.collect::<Vec<_>>());
+    let batch = RecordBatch::try_new(Arc::new(schema), batch.columns().to_vec()).unwrap();
+    pretty_format_batches(&[batch]).unwrap().to_string()
 }
 
 #[tokio::test]
@@ -449,7 +454,7 @@ async fn types_are_widened_as_spark_does_and_others_refused_with_the_file() {
         ("s", spark(DataTypeId::Int32)),
         ("d", decimal(5, 3)),
         ("i", decimal(9, 2)),
-        ("ms", spark(DataTypeId::Int64)),
+        ("ms", spark(DataTypeId::Date)),
         ("i", spark(DataTypeId::Bool)),
     ] {
         let message = failure(&common(vec![field(name, target)]), vec![file(&path)]).await;
@@ -463,7 +468,7 @@ async fn types_are_widened_as_spark_does_and_others_refused_with_the_file() {
     assert!(
         failure(&strict, vec![file(&path)])
             .await
-            .contains("is Int32, which is not read as Int64")
+            .contains("is INT32, which is not read as bigint")
     );
     strict = common(vec![field("ms", spark(DataTypeId::TimestampNtz))]);
     assert!(read(&strict, &path).await.is_ok());
@@ -485,63 +490,86 @@ async fn types_are_widened_as_spark_does_and_others_refused_with_the_file() {
 }
 
 #[tokio::test]
-async fn dates_of_the_julian_calendar_are_an_error_and_not_another_day() {
+async fn days_and_timestamps_of_the_hybrid_calendar_keep_their_name() {
     let directory = tempfile::tempdir().unwrap();
-    let scan = |filtered: bool| {
-        let mut scan = common(vec![field("d", spark(DataTypeId::Date))]);
-        if filtered {
-            // The stored (Julian) number is not above this, the right one (five days less) neither: still not to be decided by statistics.
-            scan.data_filters = vec![greater(
-                0,
-                DataTypeId::Date,
-                lit(DataTypeId::Date, literal::Value::IntVal(0)),
-            )];
-        }
-        scan
+    // 1000-01-01 and 1582-10-04 of the Julian calendar; the same days at noon.
+    let days = [-354_280, -141_428];
+    let noon = |day: i32| (i64::from(day) * 24 + 12) * 3_600_000;
+    let write = |properties| {
+        let columns = vec![
+            ("d", Arc::new(Date32Array::from(days.to_vec())) as ArrayRef),
+            (
+                "t",
+                Arc::new(TimestampMillisecondArray::from(days.map(noon).to_vec()).with_timezone("UTC")),
+            ),
+        ];
+        write(directory.path(), "old.parquet", columns, properties)
     };
-    let old = || {
-        vec![(
-            "d",
-            Arc::new(Date32Array::from(vec![-354_280, -141_428])) as ArrayRef,
-        )]
+    let mut scan = common(vec![
+        field("d", spark(DataTypeId::Date)),
+        field("t", spark(DataTypeId::Timestamp)),
+        field("t", spark(DataTypeId::TimestampNtz)),
+    ]);
+    let shown = async |scan: &NativeScanCommon, path: &Path| {
+        let batch = read(scan, path).await.unwrap();
+        let text = |column: usize, row: usize| {
+            datafusion::arrow::util::display::array_value_to_string(batch.column(column), row).unwrap()
+        };
+        [0, 1].map(|row| [0, 1, 2].map(|column| text(column, row)).join(" "))
     };
-    let modern = || vec![("d", Arc::new(Date32Array::from(vec![-141_427, 0])) as ArrayRef)];
-    for (version, key) in [
-        ("3.5.1", Some("org.apache.spark.legacyDateTime")),
-        ("2.4.8", None),
-    ] {
-        let path = write(
-            directory.path(),
-            "old.parquet",
-            old(),
-            spark_version(version, key),
-        );
-        for filtered in [false, true] {
-            assert!(
-                failure(&scan(filtered), vec![file(&path)])
-                    .await
-                    .contains("hybrid Julian calendar")
-            );
-        }
-        let path = write(
-            directory.path(),
-            "modern.parquet",
-            modern(),
-            spark_version(version, key),
-        );
-        assert_eq!(
-            read(&scan(false), &path).await.unwrap().num_rows(),
-            2,
-            "days that both calendars share are read"
-        );
+    let rebased = [
+        "1000-01-01 1000-01-01T12:00:00Z 1000-01-06T12:00:00",
+        "1582-10-04 1582-10-04T12:00:00Z 1582-10-14T12:00:00",
+    ];
+    let as_stored = [
+        "1000-01-06 1000-01-06T12:00:00Z 1000-01-06T12:00:00",
+        "1582-10-14 1582-10-14T12:00:00Z 1582-10-14T12:00:00",
+    ];
+    const LEGACY: &str = "org.apache.spark.legacyDateTime";
+    let of_spark = |version: &str, keys: &[(&str, &str)]| {
+        let version = [("org.apache.spark.version", version)];
+        let pairs = version.iter().chain(keys);
+        let pairs = pairs.map(|(key, value)| KeyValue::new(key.to_string(), value.to_string()));
+        WriterProperties::builder()
+            .set_key_value_metadata(Some(pairs.collect()))
+            .build()
+    };
+    let utc = ("org.apache.spark.timeZone", "UTC");
+    let path = write(of_spark("4.1.3", &[(LEGACY, ""), utc]));
+    assert_eq!(shown(&scan, &path).await, rebased);
+    // The number in the file is 1000-01-06, which no statistics may decide by.
+    let mut filtered = scan.clone();
+    let day = literal::Value::IntVal(-354_284);
+    filtered.data_filters = vec![greater(1, DataTypeId::Date, lit(DataTypeId::Date, day))];
+    assert_eq!(
+        run(&filtered, vec![file(&path)], false).await.unwrap().num_rows(),
+        2
+    );
+    for properties in [plain(), of_spark("4.1.3", &[]), of_spark("3.0.0", &[utc])] {
+        let path = write(properties);
+        assert_eq!(shown(&scan, &path).await, as_stored);
     }
-    for properties in [
-        plain(),
-        spark_version("4.1.3", None),
-        spark_version("10.0.0", None),
+    // Of a file without Spark's version the session decides; the keys of Spark count only beside it.
+    for (mode, expected) in [
+        ("LEGACY", "in the time zone of its writer"),
+        ("EXCEPTION", "of either calendar"),
     ] {
-        let path = write(directory.path(), "corrected.parquet", old(), properties);
-        assert_eq!(read(&scan(false), &path).await.unwrap().num_rows(), 2);
+        let key = crate::scan::check::DATETIME_MODE.to_string();
+        scan.object_store_options.insert(key, mode.to_string());
+        assert_eq!(check_scan(&scan), []);
+        let message = failure(&scan, vec![file(&write(plain()))]).await;
+        assert!(message.contains(expected), "{message}");
+        let path = write(of_spark("4.1.3", &[]));
+        assert_eq!(shown(&scan, &path).await, as_stored);
+    }
+    scan.object_store_options.clear();
+    let zone = ("org.apache.spark.timeZone", "Europe/Berlin");
+    for properties in [of_spark("2.4.8", &[]), of_spark("4.1.3", &[(LEGACY, ""), zone])] {
+        let message = failure(&scan, vec![file(&write(properties))]).await;
+        assert!(
+            message.contains("column [t]") && message.contains("hybrid Julian calendar"),
+            "{message}"
+        );
     }
 }
 
@@ -584,14 +612,10 @@ async fn int96_keeps_microseconds_beyond_the_range_of_nanoseconds() {
             .value(0),
         micros
     );
-    assert!(
-        failure(
-            &common(vec![field("t", spark(DataTypeId::TimestampNtz))]),
-            vec![file(&path)]
-        )
-        .await
-        .contains("column [t]")
-    );
+    let local = common(vec![field("t", spark(DataTypeId::TimestampNtz))]);
+    let local = read(&local, &path).await.unwrap();
+    let values = local.column(0).as_primitive::<TimestampMicrosecondType>();
+    assert_eq!(values.value(0), micros, "Spark reads it without a zone too");
 }
 
 #[tokio::test]
@@ -645,4 +669,35 @@ async fn structs_are_matched_by_name_and_keep_their_nulls() {
     );
     none.return_null_struct_if_all_fields_missing = true;
     assert_eq!(read(&none, &path).await.unwrap().column(0).null_count(), 3);
+}
+
+#[tokio::test]
+async fn text_in_a_file_is_checked_whatever_its_annotation() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("text.parquet");
+    for annotation in ["", "(UTF8)", "(JSON)", "(ENUM)"] {
+        let message = format!("message m {{ optional binary s {annotation}; }}");
+        for (bytes, valid) in [(&b"{\"\xc3\xa9\": 1}"[..], true), (&b"{\"\xc3\": 1}"[..], false)] {
+            let schema = Arc::new(parse_message_type(&message).unwrap());
+            let file = std::fs::File::create(&path).unwrap();
+            let mut writer = SerializedFileWriter::new(file, schema, Arc::new(plain())).unwrap();
+            let mut group = writer.next_row_group().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            column
+                .typed::<ByteArrayType>()
+                .write_batch(&[bytes.into()], Some(&[1]), None)
+                .unwrap();
+            column.close().unwrap();
+            group.close().unwrap();
+            writer.close().unwrap();
+            let read = read(&common(vec![field("s", spark(DataTypeId::String))]), &path).await;
+            match read {
+                Ok(batch) => assert!(valid && batch.column(0).as_string::<i32>().value(0).contains('é')),
+                Err(error) => assert!(
+                    !valid && error.to_string().contains("UTF-8"),
+                    "{annotation}: {error}"
+                ),
+            }
+        }
+    }
 }

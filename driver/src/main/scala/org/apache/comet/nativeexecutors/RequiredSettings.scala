@@ -31,7 +31,6 @@ object RequiredSettings {
     "spark.comet.expression.FromUTCTimestamp.allowIncompatible" -> "true",
     "spark.comet.expression.ToUTCTimestamp.allowIncompatible" -> "true",
     "spark.comet.expression.ConvertTimezone.allowIncompatible" -> "true",
-    // Functions that Comet's own library computes differently from Spark; the executors' do not.
     "spark.comet.expression.RLike.allowIncompatible" -> "true",
     "spark.comet.expression.RegExpExtract.allowIncompatible" -> "true",
     "spark.comet.expression.RegExpExtractAll.allowIncompatible" -> "true",
@@ -39,6 +38,8 @@ object RequiredSettings {
     "spark.comet.expression.StringReplace.allowIncompatible" -> "true",
     "spark.comet.expression.StringSplit.allowIncompatible" -> "true",
     "spark.comet.expression.StringTranslate.allowIncompatible" -> "true",
+    // The pool's reader knows unsigned columns from signed ones.
+    "spark.comet.scan.unsignedSmallIntSafetyCheck" -> "false",
     // Executors have no JVM that could run generated code.
     "spark.comet.exec.scalaUDF.codegen.enabled" -> "false"
   )

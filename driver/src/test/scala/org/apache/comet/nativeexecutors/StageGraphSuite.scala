@@ -148,7 +148,7 @@ class StageGraphSuite extends CometSession {
     val message = NativeScanCommon.newBuilder()
     secrets.foreach(message.putObjectStoreOptions(_, "XSECRETX"))
     message.putObjectStoreOptions("fs.s3a.bucket.b.path.style.access", "true")
-    val sent = plan.Messages.scanCommon(message.build().toByteArray, Map.empty)
+    val sent = plan.Messages.scanCommon(message.build().toByteArray, Map.empty, Map.empty)
     assert(sent.getObjectStoreOptionsMap.asScala == Map("fs.s3a.bucket.b.path.style.access" -> "true"))
   }
 

@@ -51,7 +51,7 @@ private[plan] object Blocks {
       }
       if (at < 0) throw new IllegalStateException(s"the block has no data for its scan ${leaf.getPlanId}")
       val scan = waiting.remove(at)
-      val common = Messages.scanCommon(scan.commonData, subqueries)
+      val common = Messages.scanCommon(scan.commonData, subqueries, Calendars.modes(scan))
       val data = ScanData.newBuilder().setCommon(ByteString.copyFrom(common.toByteArray))
       scan.perPartitionData.foreach(partition => data.addPartitions(ByteString.copyFrom(partition)))
       data.build()

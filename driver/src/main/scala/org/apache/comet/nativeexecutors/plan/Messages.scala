@@ -26,11 +26,14 @@ object Messages {
     sent.toBuilder.clearSqlTextPool().addAllSqlTextPool(pool.texts.asJava).build()
   }
 
-  /** A scan's common part as it is sent. Its filters only prune: they raise no error, so they need no SQL text. */
-  def scanCommon(bytes: Array[Byte], subqueries: Map[Long, Expr]): NativeScanCommon = {
+  /**
+   * A scan's common part as it is sent. Its filters only prune: they raise no error, so they need no SQL text. `readModes`
+   * are settings of Spark for the reader; they travel beside the options of the store.
+   */
+  def scanCommon(bytes: Array[Byte], subqueries: Map[Long, Expr], readModes: Map[String, String]): NativeScanCommon = {
     val common = withoutContext(inlined(NativeScanCommon.parseFrom(bytes), subqueries)).asInstanceOf[NativeScanCommon]
     val kept = common.getObjectStoreOptionsMap.asScala.filter { case (key, _) => sentOptions.matches(key) }
-    common.toBuilder.clearObjectStoreOptions().putAllObjectStoreOptions(kept.asJava).build()
+    common.toBuilder.clearObjectStoreOptions().putAllObjectStoreOptions((kept ++ readModes).asJava).build()
   }
 
   /** Any other message with expressions: an exchange's partitioning. */
