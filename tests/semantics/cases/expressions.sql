@@ -27,3 +27,13 @@ SELECT spark_partition_id() AS p, count(*) AS c FROM placed GROUP BY 1
 SELECT id, s, d, b, day FROM shown ORDER BY id
 --- case numbers_of_a_range
 SELECT id, id * 2 AS d FROM range(-3, 20, 4)
+--- table lists
+SELECT * FROM VALUES (1, array(1, 2)), (2, array()), (3, NULL) AS t(id, a)
+--- case size_of_null spark.sql.legacy.sizeOfNull=false
+SELECT id, size(a) AS n FROM lists
+--- case size_of_null_legacy spark.sql.legacy.sizeOfNull=true
+SELECT id, size(a) AS n FROM lists
+--- case division_in_statistics spark.sql.legacy.statisticalAggregate=true
+SELECT i, var_samp(l) AS v, stddev_samp(l) AS s FROM bits GROUP BY i
+--- case unknown_legacy_setting spark.sql.legacy.truncateForEmptyRegexSplit=true refused=spark.sql.legacy.truncateForEmptyRegexSplit
+SELECT id FROM lists

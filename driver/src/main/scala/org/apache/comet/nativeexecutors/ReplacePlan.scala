@@ -18,7 +18,7 @@ final case class ReplacePlan(session: SparkSession) extends Rule[SparkPlan] {
     else plan match {
       // Rows that the driver already holds, and nothing to do with them (also the answer of SHOW and DESCRIBE).
       case local: CometLocalTableScanExec => local.originalPlan
-      case _                              => ReplacePlan.replaced(new Completions(session)(plan))
+      case _ => ReplacePlan.replaced(new Completions(session)(plan), SessionSettings.unsupported(conf))
     }
 }
 
@@ -37,10 +37,11 @@ private object ReplacePlan {
       }
   }
 
-  private def replaced(plan: SparkPlan): SparkPlan = {
+  private def replaced(plan: SparkPlan, settings: Seq[Unsupported]): SparkPlan = {
     val graph = new StageGraph(resolved = None)
     graph.build(plan)
-    if (graph.problems.nonEmpty) throw new NativeExecutorsUnsupportedException(Codes.Unsupported, graph.problems)
+    val problems = settings ++ graph.problems
+    if (problems.nonEmpty) throw new NativeExecutorsUnsupportedException(Codes.Unsupported, problems)
     val leaf = NativeExecutorsExec(plan.output, graph.subqueries, NativeExecutorsExec.nextId())(plan)
     plan.logicalLink.foreach(leaf.setLogicalLink)
     leaf

@@ -50,7 +50,8 @@ object RequiredSettings {
   /** Sets or takes back. Cheap when there is nothing to do. */
   def sync(conf: SQLConf): Unit =
     if (Settings.Enabled.of(conf)) {
-      if (!conf.contains(record) || values.exists { case (key, _) => !conf.contains(key) }) apply(conf)
+      val missing = values.exists { case (key, _) => !conf.contains(key) } || !rules(conf).contains(mergeSubqueries)
+      if (missing || !conf.contains(record)) apply(conf)
     } else if (conf.contains(record)) undo(conf)
 
   private def applied(conf: SQLConf): Seq[String] =

@@ -46,4 +46,31 @@ class SettingsSuite extends AnyFunSuite {
     assert(session.getConfString("spark.comet.shuffle.mode") == "jvm")
     assert(session.getAllConfs.keySet.forall(!_.contains("internal")))
   }
+
+  test("settings that change answers are refused away from their defaults, unless the list has them") {
+    val padded = "spark.sql.legacy.truncateForEmptyRegexSplit"
+    assert(SessionSettings.unsupported(conf(padded -> "FALSE", "spark.sql.mapKeyDedupPolicy" -> "EXCEPTION")).isEmpty)
+    assert(SessionSettings.unsupported(conf("spark.sql.legacy.setopsPrecedence.enabled" -> "true")).isEmpty)
+    val found = SessionSettings.unsupported(
+      conf(padded -> "true", "spark.sql.mapKeyDedupPolicy" -> "LAST_WIN", "spark.sql.legacy.ofALaterSpark" -> "1")
+    )
+    val keys = Seq(
+      "spark.sql.legacy.ofALaterSpark=1",
+      "spark.sql.legacy.truncateForEmptyRegexSplit=true",
+      "spark.sql.mapKeyDedupPolicy=LAST_WIN"
+    )
+    assert(found.map(_.what) == keys.map("setting " + _))
+    assert(found.forall(_.hint.startsWith("RESET spark.sql.")))
+  }
+
+  test("a rule that the user excludes while the mode is on does not bring ours back") {
+    val session = conf(Settings.Enabled.key -> "true")
+    RequiredSettings.sync(session)
+    session.setConfString("spark.sql.optimizer.excludedRules", "a.b.C")
+    RequiredSettings.sync(session)
+    assert(session.getConfString("spark.sql.optimizer.excludedRules").startsWith("a.b.C,org.apache.spark"))
+    session.setConfString(Settings.Enabled.key, "false")
+    RequiredSettings.sync(session)
+    assert(session.getConfString("spark.sql.optimizer.excludedRules") == "a.b.C")
+  }
 }
