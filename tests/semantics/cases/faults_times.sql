@@ -45,7 +45,7 @@ SELECT id, hour(t) AS a, minute(t) AS b, second(t) AS c, unix_timestamp(t) AS d,
 SELECT id, CAST(next_day(d, n) AS STRING) AS v FROM names
 --- case t22_bad_next_day
 SELECT id, next_day(d, n) AS v FROM bad_names
---- case t24_to_time refused=cast
+--- case t24_to_time
 SELECT id, CAST(s AS TIME) AS v FROM clock
 --- case date_parts
 SELECT id, year(d) AS a, quarter(d) AS b, month(d) AS c, weekofyear(d) AS e, day(d) AS f, dayofyear(d) AS g, dayofweek(d) AS h, weekday(d) AS i, dayname(d) AS j, monthname(d) AS k, CAST(last_day(d) AS STRING) AS l FROM t

@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.datasources.WriteFilesExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{DateType, StringType}
+import org.apache.spark.sql.types.{ArrayType, DataType, DateType, MapType, StringType, StructType}
 
 /** What the nodes of a converted plan are to us. */
 private[plan] object Plans {
@@ -77,11 +77,19 @@ private[plan] object Plans {
     case _                   => Nil
   }
 
+  private def holdsDates(dataType: DataType): Boolean = dataType match {
+    case DateType           => true
+    case array: ArrayType   => holdsDates(array.elementType)
+    case map: MapType       => holdsDates(map.keyType) || holdsDates(map.valueType)
+    case struct: StructType => struct.exists(field => holdsDates(field.dataType))
+    case _                  => false
+  }
+
   /** Under the LEGACY policy Spark writes dates by the older calendar, and no message says so. */
   def whyTextUnsupported(plan: SparkPlan): Seq[Unsupported] = {
     val policy = SQLConf.LEGACY_TIME_PARSER_POLICY
     def writesDates(expression: Expression): Boolean = expression match {
-      case _: Cast | _: ToPrettyString => expression.children.exists(_.dataType.existsRecursively(_ == DateType))
+      case _: Cast | _: ToPrettyString => expression.children.exists(child => holdsDates(child.dataType))
       case _                           => false
     }
     val writes = plan.expressions.exists(_.exists(e => e.dataType == StringType && writesDates(e)))
