@@ -78,23 +78,6 @@ pub(crate) fn div_half_up_wide(numerator: i256, denominator: i256) -> i256 {
     }
 }
 
-/// `numerator / denominator` rounded to the nearest, at a tie to the even one. The denominator is positive.
-pub(crate) fn div_half_even_wide(numerator: i256, denominator: i256) -> i256 {
-    let quotient = numerator.wrapping_div(denominator);
-    let remainder = numerator.wrapping_rem(denominator).wrapping_abs();
-    let rest = denominator.wrapping_sub(remainder);
-    let odd = quotient.wrapping_rem(i256::from_i128(2)) != i256::ZERO;
-    if remainder < rest || (remainder == rest && !odd) {
-        return quotient;
-    }
-    let away = if numerator < i256::ZERO {
-        i256::MINUS_ONE
-    } else {
-        i256::ONE
-    };
-    quotient.wrapping_add(away)
-}
-
 /// The unscaled quotient cut after `digits` further digits; no intermediate needs more bits than the result.
 pub(crate) fn quotient_digits(numerator: i256, denominator: i256, digits: u32) -> i256 {
     let ten = i256::from_i128(10);

@@ -277,9 +277,10 @@ impl Kernel for TimeFunction {
                     exact(seconds.checked_mul(MICROS_PER_SECOND).map(|_| seconds))
                 })
             }
-            TimeOp::UnixSeconds(_) => vector::unary::<Micros, Int64Type>(input, to, |micros| {
-                Ok(Some(micros.div_euclid(MICROS_PER_SECOND)))
-            }),
+            // Spark cuts towards zero here, not so where it casts to BIGINT.
+            TimeOp::UnixSeconds(_) => {
+                vector::unary::<Micros, Int64Type>(input, to, |micros| Ok(Some(micros / MICROS_PER_SECOND)))
+            }
             TimeOp::FromUtc(zone) => {
                 vector::unary::<Micros, Micros>(input, to, |micros| exact(zone.micros_to_local(micros)))
             }

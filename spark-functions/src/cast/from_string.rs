@@ -98,7 +98,7 @@ impl SparkCast {
     fn float<F>(&self, text: &str, convert: impl Fn(&str) -> Option<F>) -> Result<Option<F>> {
         match parse::float_text(text).and_then(|number| convert(&number)) {
             Some(value) => Ok(Some(value)),
-            None if text.contains(['x', 'X']) => {
+            None if parse::is_hexadecimal(text) => {
                 // Java reads hexadecimal floats; this crate does not, and must not call them malformed.
                 exec_err!(
                     "CAST of the hexadecimal number '{text}' to {} is not supported",

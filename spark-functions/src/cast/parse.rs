@@ -134,6 +134,13 @@ pub(crate) fn float_text(text: &str) -> Option<String> {
     Digits::parse_loose(number).then(|| number.to_owned())
 }
 
+/// Whether Java may read the text as a hexadecimal number, which has an exponent after `p`.
+pub(crate) fn is_hexadecimal(text: &str) -> bool {
+    let lower = text.trim_matches(|c: char| c <= ' ').to_ascii_lowercase();
+    let number = lower.strip_prefix(['+', '-']).unwrap_or(&lower);
+    number.starts_with("0x") && number.contains('p')
+}
+
 impl Digits {
     fn parse_loose(text: &str) -> bool {
         let (mantissa, exponent) = text.split_once('e').map_or((text, None), |(m, e)| (m, Some(e)));

@@ -13,14 +13,11 @@ use datafusion::logical_expr::ColumnarValue;
 
 use super::SparkCast;
 use super::parse::java_double;
-use crate::decimal::{POW10, div_half_even_wide, pow10_wide};
+use crate::decimal::pow10_wide;
 use crate::temporal::exact;
 use crate::time::{MICROS_PER_SECOND, Zone};
 use crate::types::sql_name;
 use crate::{EvalMode, SparkErrorKind, vector};
-
-/// Digits of Scala's default `MathContext`.
-const SCALA_DIGITS: u32 = 34;
 
 impl SparkCast {
     pub(super) fn temporal(&self, input: &ColumnarValue) -> Result<ColumnarValue> {
@@ -118,42 +115,25 @@ impl SparkCast {
     }
 }
 
-/// The low 64 bits of a decimal's microseconds. Scala multiplies in 34 digits, half even; what is left of a microsecond is cut.
+/// The low 64 bits of a decimal's microseconds; what is left of a microsecond is cut.
 fn decimal_micros(value: i128, scale: i8) -> i64 {
     let product = i256::from_i128(value).wrapping_mul(i256::from_i128(i128::from(MICROS_PER_SECOND)));
-    let digits = decimal_digits(product);
-    let excess = digits.saturating_sub(SCALA_DIGITS);
-    let rounded = div_half_even_wide(product, pow10_wide(excess));
-    // The product is `rounded` at this scale.
-    let scale = i64::from(scale) - i64::from(excess);
-    let whole = match u32::try_from(scale) {
-        Ok(scale) => rounded.wrapping_div(pow10_wide(scale)),
-        Err(_) => rounded.wrapping_mul(pow10_wide(u32::try_from(-scale).unwrap_or(0))),
-    };
+    let whole = product.wrapping_div(pow10_wide(u32::from(scale.unsigned_abs())));
     whole.to_parts().0 as i64
-}
-
-fn decimal_digits(value: i256) -> u32 {
-    let size = value.wrapping_abs();
-    match size.to_i128() {
-        Some(size) => u32::try_from(POW10.partition_point(|power| *power <= size)).unwrap_or(0),
-        None => 39 + decimal_digits(size.wrapping_div(pow10_wide(39))),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decimal::POW10;
 
     #[test]
     fn decimals_as_seconds() {
         assert_eq!(decimal_micros(1_500_000, 6), 1_500_000);
         assert_eq!(decimal_micros(-15, 7), -1);
         assert_eq!(decimal_micros(0, 38), 0);
-        // 38 nines behind the point are one second in 34 digits.
-        assert_eq!(decimal_micros(POW10[38] - 1, 38), 1_000_000);
-        let big = decimal_micros(POW10[38] - 1, 0);
-        // 10^44 modulo 2^64.
-        assert_eq!(big, 10_u128.pow(38).wrapping_mul(1_000_000) as u64 as i64);
+        assert_eq!(decimal_micros(POW10[38] - 1, 38), 999_999);
+        let big = (POW10[38] as u128 - 1).wrapping_mul(1_000_000);
+        assert_eq!(decimal_micros(POW10[38] - 1, 0), big as i64);
     }
 }

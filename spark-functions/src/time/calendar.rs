@@ -2,7 +2,6 @@
 
 pub(crate) const SECONDS_PER_DAY: i64 = 86_400;
 pub(crate) const MICROS_PER_SECOND: i64 = 1_000_000;
-pub(crate) const MICROS_PER_DAY: i64 = SECONDS_PER_DAY * MICROS_PER_SECOND;
 
 /// Days of 400 years.
 const CYCLE: i64 = 146_097;

@@ -6,7 +6,7 @@ pub(crate) mod parse;
 pub(crate) mod zone;
 mod zone_id;
 
-pub(crate) use calendar::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY};
+pub(crate) use calendar::{Civil, MICROS_PER_SECOND, SECONDS_PER_DAY};
 pub(crate) use zone::Zone;
 pub(crate) use zone_id::ZoneError;
 

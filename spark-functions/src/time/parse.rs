@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use datafusion::common::{Result, exec_err};
 
-use super::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY, Zone, ZoneError};
+use super::{Civil, MICROS_PER_SECOND, SECONDS_PER_DAY, Zone, ZoneError};
 
 /// `UTF8String.trimAll`: white space and control characters of ASCII.
 pub(crate) fn trim_all(text: &str) -> &str {
@@ -209,16 +209,6 @@ pub(crate) fn timestamp_ntz(text: &str) -> Result<Option<i64>> {
     Ok(parts.local(None).and_then(|local| i64::try_from(local).ok()))
 }
 
-/// `stringToTime`: microseconds of the day.
-
-pub(crate) fn time(text: &str) -> Option<i64> {
-    let parts = Parts::read(text).filter(|parts| parts.just_time && parts.zone.is_none())?;
-    parts
-        .local(Some(0))
-        .and_then(|local| i64::try_from(local).ok())
-        .filter(|micros| *micros < MICROS_PER_DAY)
-}
-
 /// The clock in microseconds.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -276,11 +266,7 @@ mod tests {
         assert_eq!(utc("-290308-12-21T19:59:05.224192Z"), Some(i64::MIN));
         assert_eq!(timestamp_ntz("2020-01-01 12:00:00 PST").unwrap(), Some(noon));
         assert_eq!(timestamp_ntz("12:00").unwrap(), None);
-        assert!(utc("T2").is_some_and(|micros| micros.rem_euclid(MICROS_PER_DAY) == 7_200_000_000));
+        assert!(utc("T2").is_some_and(|micros| micros.rem_euclid(86_400_000_000) == 7_200_000_000));
         assert!(timestamp("2020-01-01 00:00:00 ROC", Zone::UTC).is_err());
-        assert_eq!(
-            (time("12:00"), time("T01"), time("12:00Z")),
-            (Some(43_200_000_000), Some(3_600_000_000), None)
-        );
     }
 }

@@ -2,13 +2,15 @@ package org.apache.comet.nativeexecutors.plan
 
 import org.apache.comet.ExtendedExplainInfo
 import org.apache.comet.nativeexecutors.Unsupported
-import org.apache.spark.sql.catalyst.expressions.PlanExpression
+import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, PlanExpression, ToPrettyString}
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning
 import org.apache.spark.sql.comet._
 import org.apache.spark.sql.comet.execution.shuffle.CometShuffleExchangeExec
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.datasources.WriteFilesExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{ArrayType, DataType, DateType, MapType, StringType, StructType}
 
 /** What the nodes of a converted plan are to us. */
 private[plan] object Plans {
@@ -73,6 +75,27 @@ private[plan] object Plans {
     case _: CometRangeExec   => Nil
     case leaf: CometLeafExec => Seq(known(leaf).getOrElse(Unsupported(leaf.nodeName, "the pool reads Parquet only")))
     case _                   => Nil
+  }
+
+  private def holdsDates(dataType: DataType): Boolean = dataType match {
+    case DateType           => true
+    case array: ArrayType   => holdsDates(array.elementType)
+    case map: MapType       => holdsDates(map.keyType) || holdsDates(map.valueType)
+    case struct: StructType => struct.exists(field => holdsDates(field.dataType))
+    case _                  => false
+  }
+
+  /** Under the LEGACY policy Spark writes dates by the older calendar, and no message says so. */
+  def whyTextUnsupported(plan: SparkPlan): Seq[Unsupported] = {
+    val policy = SQLConf.LEGACY_TIME_PARSER_POLICY
+    def writesDates(expression: Expression): Boolean = expression match {
+      case _: Cast | _: ToPrettyString => expression.children.exists(child => holdsDates(child.dataType))
+      case _                           => false
+    }
+    val writes = plan.expressions.exists(_.exists(e => e.dataType == StringType && writesDates(e)))
+    if (writes && plan.conf.getConf(policy).toString == "LEGACY") {
+      Seq(Unsupported(s"${plan.nodeName}: a date as text", s"${policy.key} is LEGACY", s"SET ${policy.key}=CORRECTED"))
+    } else Nil
   }
 
   /**

@@ -111,7 +111,7 @@ final class StageGraph(resolved: Option[Resolved]) {
     }
     val inside = Blocks.nodes(root)
     inside.foreach(collectSubqueries)
-    found ++= inside.flatMap(Plans.whyNodeUnsupported)
+    found ++= inside.flatMap(node => Plans.whyNodeUnsupported(node) ++ Plans.whyTextUnsupported(node))
     found ++= Blocks.unsupportedExpressions(root)
     val edges = inputs.map(edge).toSeq
     val scans = resolved.toSeq.flatMap(values => Blocks.scanData(root, inside, values.subqueries))
@@ -120,6 +120,7 @@ final class StageGraph(resolved: Option[Resolved]) {
 
   private def topK(t: CometTakeOrderedAndProjectExec): Int = {
     collectSubqueries(t)
+    found ++= Plans.whyTextUnsupported(t)
     val input = t.child.output
     val all = for {
       local <- CometExecUtils.getTopKNativePlan(input, t.sortOrder, t.child, t.limit, 0)
