@@ -65,7 +65,7 @@ SELECT k, count(a) AS c, sum(a) AS s, min(a) AS m, max(n) AS n, max(f) AS f FROM
 SELECT k, e, n FROM (SELECT k, explode(collect_set(s)) AS e, size(array_agg(d)) AS n FROM sales GROUP BY k)
 --- case collected_of_all
 SELECT e, n, m FROM (SELECT explode(collect_set(k)) AS e, size(collect_list(id)) AS n, size(collect_list(id % 3) FILTER (WHERE k = 1)) AS m FROM sales)
---- case collected_in_order refused=array_sort
+--- case collected_in_order
 SELECT k, sort_array(collect_list(v)) AS a, sort_array(collect_set(s)) AS b, sort_array(array_agg(d)) AS d FROM sales GROUP BY k
 --- case collected_floats
 SELECT size(collect_set(f)) AS n, size(collect_list(f)) AS m, size(collect_set(CAST(f AS FLOAT))) AS o FROM float_keys
@@ -142,9 +142,9 @@ SELECT k, avg(CAST(id AS TINYINT)) AS a, avg(CAST(f AS FLOAT)) AS b, avg(CAST(d 
 SELECT k, s, grouping(k) AS g, grouping_id(k, s) AS i, count(*) AS c, sum(v) AS t FROM sales GROUP BY GROUPING SETS ((k, s), (k), ())
 --- case cube
 SELECT k, s, count(DISTINCT id % 7) AS c, sum(d) AS t FROM sales GROUP BY CUBE (k, s)
---- case pivoted refused=element_at
+--- case pivoted
 SELECT * FROM (SELECT id % 5 AS g, k, v FROM sales) PIVOT (sum(v) FOR k IN (0, 1, 2, 3))
---- case pivoted_twice refused=element_at
+--- case pivoted_twice
 SELECT * FROM (SELECT id % 5 AS g, s, v, f FROM sales) PIVOT (sum(v) AS a, max(f) AS b FOR s IN ('s0', 's1'))
 --- case kurtosis refused=kurtosis
 SELECT kurtosis(v) AS a FROM sales
