@@ -149,6 +149,10 @@ pub fn build(call: FunctionCall<'_>) -> Result<Arc<dyn PhysicalExpr>, Unsupporte
     guarded(expr, &call)
 }
 
+fn is_volatile(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    expr.is_volatile_node() || expr.children().into_iter().any(is_volatile)
+}
+
 /// Spark evaluates an argument only on rows where those before it are not NULL: an error of a later one is raised on no other row.
 fn guarded(
     expr: Arc<dyn PhysicalExpr>,
@@ -174,6 +178,9 @@ fn guarded(
     };
     if EAGER.contains(&call.name) || !call.arg_fields[..last].iter().any(|field| field.is_nullable()) {
         return Ok(expr);
+    }
+    if call.args[..last].iter().any(is_volatile) {
+        return Err(call.refuse("an argument that is different each time stands before one that can fail"));
     }
     let present =
         |arg: &Arc<dyn PhysicalExpr>| Arc::new(IsNotNullExpr::new(Arc::clone(arg))) as Arc<dyn PhysicalExpr>;

@@ -6,7 +6,7 @@ SELECT CAST(id AS INT) AS id, a, s, d, k, CAST(p AS INT) AS p FROM VALUES
 --- table nested
 SELECT CAST(id AS INT) AS id, aa, m, st FROM VALUES (1, array(array(1, 2), array(3)), map('a', 1, 'b', NULL), named_struct('x', 1, 'y', 'one')), (2, array(array(4), NULL), map(), named_struct('x', NULL, 'y', 'two')), (3, NULL, NULL, NULL), (4, array(CAST(array() AS ARRAY<INT>), array(NULL)), map('z', 26), named_struct('x', 4, 'y', NULL)) AS t(id, aa, m, st)
 --- case search
-SELECT id, array_contains(a, k) AS x, array_contains(a, 2) AS y, array_contains(d, 0.0D) AS z, array_contains(d, double('NaN')) AS w, array_contains(s, '') AS v, array_position(a, k) AS p1, array_position(a, 9) AS p2, array_position(s, 'x') AS p3 FROM t
+SELECT id, array_contains(a, k) AS x, array_contains(a, 2) AS y, array_contains(d, 0.0D) AS z, array_contains(d, 2.5D) AS w, array_contains(s, '') AS v, array_position(a, k) AS p1, array_position(a, 9) AS p2, array_position(s, 'x') AS p3 FROM t
 --- case sizes
 SELECT id, size(a) AS x, cardinality(s) AS y, array_size(d) AS z FROM t
 --- case sizes_of_nested

@@ -19,7 +19,7 @@ SELECT id, instr(s, p) AS a, ascii(s) AS b, length(s) AS c, levenshtein(s, p) AS
 --- case characters
 SELECT id, char(n) AS a, chr(l * 13 + 65) AS b, ascii(chr(n)) AS c FROM t
 --- case concat_ws_of_columns
-SELECT id, concat_ws(p, s, q, 'z') AS a, concat_ws(',', s, NULL, q) AS b, concat_ws(q, s, p) AS c, concat_ws('-') AS d FROM t
+SELECT id, concat_ws(p, s, q, 'z') AS a, concat_ws(',', s, NULL, q) AS b, concat_ws(q, s, p) AS c FROM t
 --- case hexadecimal
 SELECT id, hex(s) AS a, hex(l) AS b, hex(b) AS c, bin(l) AS d, hex(unhex(hex(s))) AS e, hex(unhex(p)) AS f, hex(unhex(substring(hex(s), 2))) AS g, base64(b) AS h FROM t
 --- case long_base64
