@@ -193,8 +193,9 @@ impl NumberBinary {
                     function_name: hint.into(),
                 }
             }
-            (EvalMode::Ansi, other) => SparkErrorKind::ArithmeticOverflow {
-                from_type: java_name(other).into(),
+            (EvalMode::Ansi, other) => SparkErrorKind::MathOverflow {
+                message: format!("{} overflow", java_name(other)),
+                function_name: self.op.symbol_and_hint().1.into(),
             },
         };
         Err(kind.at(self.context.as_ref()).into())
@@ -363,7 +364,6 @@ pub fn unary_minus(
     child: Arc<dyn PhysicalExpr>,
     child_type: &DataType,
     mode: EvalMode,
-    context: Option<Arc<QueryContext>>,
 ) -> Result<Arc<dyn PhysicalExpr>, Unsupported> {
     let known = types::is_integer(child_type)
         || types::is_float(child_type)
@@ -378,7 +378,6 @@ pub fn unary_minus(
         return_type: child_type.clone(),
         only_negative: false,
         mode,
-        context,
     };
     Ok(SparkExpr::create(kernel, vec![child]))
 }

@@ -84,12 +84,12 @@ impl DecimalBinary {
         }
     }
 
-    /// The exact result as `(unscaled, scale)`; a quotient is cut after [`DIVIDE_SCALE`] digits.
+    /// The result as `(unscaled, scale)`, exact but for a quotient, which is cut after [`DIVIDE_SCALE`] digits, and a long product.
     fn exact(&self, l: i128, r: i128) -> (i256, i32) {
         let (left_scale, right_scale) = (i32::from(self.left.1), i32::from(self.right.1));
         let (l, r) = (i256::from_i128(l), i256::from_i128(r));
         match self.op {
-            ArithmeticOp::Multiply => (l.wrapping_mul(r), left_scale + right_scale),
+            ArithmeticOp::Multiply => product_digits(l.wrapping_mul(r), left_scale + right_scale),
             ArithmeticOp::Divide => {
                 let by = DIVIDE_SCALE + right_scale - left_scale;
                 let quotient = quotient_digits(l, r, by.max(0).unsigned_abs());
@@ -198,6 +198,32 @@ impl Kernel for DecimalBinary {
             }
         })
     }
+}
+
+/// A product as Spark computes it before it looks at the result type: of more than 39 digits, 39 remain, rounded half down.
+fn product_digits(product: i256, scale: i32) -> (i256, i32) {
+    const DIGITS: u32 = 39;
+    let limit = pow10_wide(DIGITS);
+    let kept = |dropped: u32| product.wrapping_div(pow10_wide(dropped));
+    let mut dropped = 0;
+    while kept(dropped).wrapping_abs() >= limit {
+        dropped += 1;
+    }
+    if dropped == 0 {
+        return (product, scale);
+    }
+    let power = pow10_wide(dropped);
+    let rest = product.wrapping_rem(power).wrapping_abs();
+    let up = rest > power.wrapping_sub(rest);
+    let step = match up {
+        true if product < i256::ZERO => i256::MINUS_ONE,
+        true => i256::ONE,
+        false => i256::ZERO,
+    };
+    (
+        kept(dropped).wrapping_add(step),
+        scale - i32::try_from(dropped).unwrap_or(0),
+    )
 }
 
 fn lift(to: i8, from: i8) -> i128 {

@@ -1,4 +1,4 @@
-//! Spark's errors as values: class, parameters, place in the query; and the JSON that Comet's driver side turns into Spark's exceptions.
+//! Spark's errors as values: class, parameters, place in the query; and the JSON that the driver turns into Spark's exceptions.
 
 use std::error::Error;
 use std::fmt;
@@ -28,7 +28,7 @@ impl Unsupported {
     }
 }
 
-/// Where in the SQL text an expression stands: Spark's `SQLQueryContext`.
+/// Where in the SQL text an expression stands: Spark's `SQLQueryContext`. Without a text it stands nowhere, as what Spark has made itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct QueryContext {
     /// The text of the statement.
@@ -47,16 +47,21 @@ pub struct QueryContext {
     pub start_position: i32,
 }
 
-/// The kinds of errors, named as Comet's `SparkErrorConverter` names them.
+/// The kinds of errors, named as Comet's `SparkErrorConverter` and the driver's `SparkErrors` name them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum SparkErrorKind {
     DivideByZero,
     RemainderByZero,
     IntegralDivideOverflow,
-    /// `from_type` is Spark's word in the message: `integer`, `long`, ...
+    /// Of a function without a tolerant form. `from_type` is Spark's word in the message: `integer`, `long`, ...
     ArithmeticOverflow {
         from_type: String,
+    },
+    /// `message` is the whole of it, e.g. `long overflow`; `function_name` is the tolerant function of the hint, or empty.
+    MathOverflow {
+        message: String,
+        function_name: String,
     },
     /// `function_name` is the tolerant function of the hint, e.g. `try_add`.
     BinaryArithmeticOverflow {
@@ -75,6 +80,13 @@ pub enum SparkErrorKind {
     },
     NumericOutOfRange {
         value: String,
+    },
+    /// A decimal that was rounded to 34 digits, and then does not fit. `unscaled` and `unscaled_scale` are those digits.
+    DecimalRounded {
+        unscaled: String,
+        unscaled_scale: i32,
+        precision: u8,
+        scale: i8,
     },
     CastInvalidValue {
         value: String,
@@ -148,7 +160,7 @@ pub struct SparkError {
 const ANSI_HINT: &str = "If necessary set \"spark.sql.ansi.enabled\" to \"false\" to bypass this error.";
 
 impl SparkErrorKind {
-    /// The name that Comet's error converter dispatches on.
+    /// The name that the driver dispatches on.
     #[must_use]
     pub fn error_type(&self) -> &'static str {
         match self {
@@ -156,10 +168,12 @@ impl SparkErrorKind {
             Self::RemainderByZero => "RemainderByZero",
             Self::IntegralDivideOverflow => "IntegralDivideOverflow",
             Self::ArithmeticOverflow { .. } => "ArithmeticOverflow",
+            Self::MathOverflow { .. } => "MathOverflow",
             Self::BinaryArithmeticOverflow { .. } => "BinaryArithmeticOverflow",
             Self::DecimalSumOverflow { .. } => "DecimalSumOverflow",
             Self::NumericValueOutOfRange { .. } => "NumericValueOutOfRange",
             Self::NumericOutOfRange { .. } => "NumericOutOfRange",
+            Self::DecimalRounded { .. } => "DecimalRounded",
             Self::CastInvalidValue { .. } => "CastInvalidValue",
             Self::InvalidInputInCastToDatetime { .. } => "InvalidInputInCastToDatetime",
             Self::CastOverFlow { .. } => "CastOverFlow",
@@ -183,10 +197,12 @@ impl SparkErrorKind {
             Self::RemainderByZero => "REMAINDER_BY_ZERO",
             Self::IntegralDivideOverflow
             | Self::ArithmeticOverflow { .. }
+            | Self::MathOverflow { .. }
             | Self::DecimalSumOverflow { .. } => "ARITHMETIC_OVERFLOW",
             Self::BinaryArithmeticOverflow { .. } => "BINARY_ARITHMETIC_OVERFLOW",
             Self::NumericValueOutOfRange { .. } => "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION",
             Self::NumericOutOfRange { .. } => "NUMERIC_OUT_OF_SUPPORTED_RANGE",
+            Self::DecimalRounded { .. } => "NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION",
             Self::CastInvalidValue { .. } | Self::InvalidInputInCastToDatetime { .. } => "CAST_INVALID_INPUT",
             Self::CastOverFlow { .. } => "CAST_OVERFLOW",
             Self::DatetimeFieldOutOfBounds { .. } => "DATETIME_FIELD_OUT_OF_BOUNDS.WITH_SUGGESTION",
@@ -214,6 +230,10 @@ impl SparkErrorKind {
                 json!({ "indexValue": index, "arraySize": size })
             }
             Self::ArithmeticOverflow { from_type } => json!({ "fromType": from_type }),
+            Self::MathOverflow {
+                message,
+                function_name,
+            } => json!({ "message": message, "functionName": function_name }),
             Self::BinaryArithmeticOverflow {
                 value1,
                 symbol,
@@ -231,6 +251,14 @@ impl SparkErrorKind {
                 json!({ "value": value, "precision": precision, "scale": scale })
             }
             Self::NumericOutOfRange { value } => json!({ "value": value }),
+            Self::DecimalRounded {
+                unscaled,
+                unscaled_scale,
+                precision,
+                scale,
+            } => {
+                json!({ "unscaled": unscaled, "unscaledScale": unscaled_scale, "precision": precision, "scale": scale })
+            }
             Self::CastInvalidValue {
                 value,
                 from_type,
@@ -287,7 +315,7 @@ impl From<SparkErrorKind> for SparkError {
 }
 
 impl SparkError {
-    /// The JSON that Comet's `SparkErrorConverter` parses: `{"errorType", "errorClass", "params", "context"?, "summary"?}`.
+    /// The JSON that the driver parses, as Comet's does: `{"errorType", "errorClass", "params", "context"?, "summary"?}`.
     #[must_use]
     pub fn to_comet_json(&self) -> String {
         let mut object = json!({
@@ -312,9 +340,12 @@ impl SparkError {
 }
 
 impl QueryContext {
-    /// Spark's `SQLQueryContext.summary`: the line, the fragment and a marker below it.
+    /// Spark's `SQLQueryContext.summary`: the line, the fragment and a marker below it; empty without a text.
     #[must_use]
     pub fn summary(&self) -> String {
+        if self.sql_text.is_empty() {
+            return String::new();
+        }
         let characters: Vec<char> = self.sql_text.chars().collect();
         let start = usize::try_from(self.start_index).unwrap_or(0);
         let end = usize::try_from(self.stop_index)
@@ -355,6 +386,16 @@ impl fmt::Display for SparkError {
             SparkErrorKind::ArithmeticOverflow { from_type } => {
                 write!(f, "{from_type} overflow. {ANSI_HINT}")
             }
+            SparkErrorKind::MathOverflow {
+                message,
+                function_name,
+            } => match function_name.as_str() {
+                "" => write!(f, "{message}. {ANSI_HINT}"),
+                name => write!(
+                    f,
+                    "{message}. Use '{name}' to tolerate overflow and return NULL instead. {ANSI_HINT}"
+                ),
+            },
             SparkErrorKind::BinaryArithmeticOverflow {
                 value1,
                 symbol,
@@ -383,6 +424,16 @@ impl fmt::Display for SparkError {
                     "The value {value} cannot be interpreted as a numeric since it has more than 38 digits."
                 )
             }
+            SparkErrorKind::DecimalRounded {
+                unscaled,
+                unscaled_scale,
+                precision,
+                scale,
+            } => write!(
+                f,
+                "The rounded value {unscaled}E{} cannot be represented as Decimal({precision}, {scale}).",
+                unscaled_scale.wrapping_neg()
+            ),
             SparkErrorKind::CastInvalidValue {
                 value,
                 from_type,

@@ -308,12 +308,10 @@ fn numeric_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
                 call.fail_on_error
             };
             let mode = if fails { EvalMode::Ansi } else { EvalMode::Legacy };
-            let context = call.context.clone();
             let kernel = Negate {
                 return_type: kind.clone(),
                 only_negative: true,
                 mode,
-                context,
             };
             Some(SparkExpr::create(kernel, vec![Arc::clone(&call.args[0])]))
         }

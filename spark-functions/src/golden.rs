@@ -329,7 +329,7 @@ fn unary_arithmetic() {
     run("unary", 8, |case| {
         let kind = data_type(case.text("left").unwrap());
         let expr = match case.text("op").unwrap() {
-            "-" => unary_minus(col(0), &kind, case.mode, None),
+            "-" => unary_minus(col(0), &kind, case.mode),
             name => call(name, case, vec![(col(0), kind.clone())]),
         };
         evaluate(vec![column(&kind, case.text("a"))], expr)

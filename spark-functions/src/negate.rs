@@ -1,7 +1,6 @@
 //! Negation, absolute value, and days added to dates.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use arrow::datatypes::{
     ArrowNativeTypeOp, ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float32Type, Float64Type,
@@ -11,8 +10,9 @@ use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ColumnarValue;
 
 use crate::arithmetic::java_name;
+use crate::decimal::{POW10, fits};
 use crate::row::Kernel;
-use crate::{EvalMode, QueryContext, SparkErrorKind, types, vector};
+use crate::{EvalMode, SparkErrorKind, types, vector};
 
 /// Spark's `DateAdd` and `DateSub`: days wrap as Java's `int` does.
 #[derive(Debug)]
@@ -69,13 +69,46 @@ impl Kernel for DateShift {
     }
 }
 
+/// How many digits of a decimal Spark keeps when it negates one: those of Java's DECIMAL128.
+const NEGATED_DIGITS: u8 = 34;
+
+/// A decimal as Spark negates it: of more than 34 digits, 34 remain, rounded half to even.
+fn negated(value: i128, precision: u8, scale: i8) -> Result<i128> {
+    if fits(value, NEGATED_DIGITS) {
+        return Ok(-value);
+    }
+    let mut dropped = 1;
+    while !fits(value / POW10[dropped], NEGATED_DIGITS) {
+        dropped += 1;
+    }
+    let power = POW10[dropped];
+    let (kept, rest) = (value / power, (value % power).abs());
+    let up = rest * 2 > power || (rest * 2 == power && kept % 2 != 0);
+    let mut kept = -(kept + if up { value.signum() } else { 0 });
+    if let Some(rounded) = kept
+        .checked_mul(power)
+        .filter(|rounded| fits(*rounded, precision))
+    {
+        return Ok(rounded);
+    }
+    if !fits(kept, NEGATED_DIGITS) {
+        (kept, dropped) = (kept / 10, dropped + 1);
+    }
+    let kind = SparkErrorKind::DecimalRounded {
+        unscaled: kept.to_string(),
+        unscaled_scale: i32::from(scale) - i32::try_from(dropped).unwrap_or(0),
+        precision,
+        scale,
+    };
+    Err(kind.into())
+}
+
 /// Spark's `UnaryMinus` (and `Abs` with `only_negative`).
 #[derive(Debug)]
 pub(crate) struct Negate {
     pub(crate) return_type: DataType,
     pub(crate) only_negative: bool,
     pub(crate) mode: EvalMode,
-    pub(crate) context: Option<Arc<QueryContext>>,
 }
 
 impl Negate {
@@ -93,9 +126,8 @@ impl Negate {
                 (Err(_), EvalMode::Try) => Ok(None),
                 (Err(_), EvalMode::Ansi) => {
                     let from_type = java_name(&self.return_type).into();
-                    Err(SparkErrorKind::ArithmeticOverflow { from_type }
-                        .at(self.context.as_ref())
-                        .into())
+                    // Spark says no place for it.
+                    Err(SparkErrorKind::ArithmeticOverflow { from_type }.into())
                 }
             }
         })
@@ -120,7 +152,9 @@ impl Kernel for Negate {
     }
 
     fn fallible(&self) -> bool {
-        self.mode.fails() && types::is_integer(&self.return_type)
+        let wide =
+            matches!(self.return_type, DataType::Decimal128(precision, _) if precision > NEGATED_DIGITS);
+        wide || self.mode.fails() && types::is_integer(&self.return_type)
     }
 
     fn invoke(&self, args: &[ColumnarValue], _rows: usize) -> Result<ColumnarValue> {
@@ -136,13 +170,12 @@ impl Kernel for Negate {
             DataType::Float64 => vector::unary::<Float64Type, Float64Type>(&args[0], out, |value| {
                 Ok(Some(if only { value.abs() } else { -value }))
             }),
-            DataType::Decimal128(..) => {
+            &DataType::Decimal128(precision, scale) => {
                 vector::unary::<Decimal128Type, Decimal128Type>(&args[0], out, |value| {
-                    Ok(Some(if only {
-                        value.wrapping_abs()
-                    } else {
-                        value.wrapping_neg()
-                    }))
+                    if only && value >= 0 {
+                        return Ok(Some(value));
+                    }
+                    negated(value, precision, scale).map(Some)
                 })
             }
             other => exec_err!("no negation of {other}"),

@@ -11,7 +11,6 @@ use arrow::datatypes::{
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ColumnarValue;
 
-use crate::arithmetic::java_name;
 use crate::decimal::{POW10, div_half_up, fits, out_of_range};
 use crate::row::Kernel;
 use crate::{EvalMode, QueryContext, SparkErrorKind, vector};
@@ -108,10 +107,12 @@ impl Round {
             let rounded = power.map_or(0, |power| div_half_up(value.into(), *power) * power);
             let wrapped = wrap(rounded);
             if self.mode.fails() && wrapped.into() != rounded {
-                let from_type = java_name(&self.return_type).into();
-                return Err(SparkErrorKind::ArithmeticOverflow { from_type }
-                    .at(self.context.as_ref())
-                    .into());
+                // What Java's BigDecimal says.
+                let kind = SparkErrorKind::MathOverflow {
+                    message: "Overflow".into(),
+                    function_name: String::new(),
+                };
+                return Err(kind.at(self.context.as_ref()).into());
             }
             Ok(Some(wrapped))
         })

@@ -103,8 +103,7 @@ impl ExprPlanner<'_> {
             E::Remainder(e) => self.math(ArithmeticOp::Remainder, e, expr),
             E::UnaryMinus(e) => {
                 let child = self.plan_opt(e.child.as_deref())?;
-                let expr =
-                    arithmetic::unary_minus(child.expr, &child.data_type, flag(e.fail_on_error), context)?;
+                let expr = arithmetic::unary_minus(child.expr, &child.data_type, flag(e.fail_on_error))?;
                 Ok(Planned {
                     expr,
                     data_type: child.data_type,

@@ -222,10 +222,13 @@ impl SumInt {
                 EvalMode::Legacy => {}
                 EvalMode::Try => self.overflowed[group] = true,
                 EvalMode::Ansi => {
-                    let kind = SparkErrorKind::ArithmeticOverflow {
-                        from_type: "long".into(),
+                    let kind = SparkErrorKind::MathOverflow {
+                        message: "long overflow".into(),
+                        function_name: "try_add".into(),
                     };
-                    return Err(kind.at(self.context.as_ref()).into());
+                    // The addition is one of Spark's own making: its place is there, and empty.
+                    let nowhere = self.context.as_ref().map(|_| Arc::default());
+                    return Err(kind.at(nowhere.as_ref()).into());
                 }
             }
         }

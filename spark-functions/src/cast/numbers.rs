@@ -176,7 +176,8 @@ impl SparkCast {
             if self.mode == EvalMode::Legacy || (value.floor() <= greatest && value.ceil() >= least) {
                 Ok(Some(convert(value)))
             } else {
-                let letter = if self.from == DataType::Float32 { "" } else { "D" };
+                let bare = self.from == DataType::Float32 || !value.is_finite();
+                let letter = if bare { "" } else { "D" };
                 self.nothing(|| self.overflow(format!("{}{letter}", java_double(value))))
             }
         })

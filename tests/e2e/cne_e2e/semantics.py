@@ -8,7 +8,7 @@ CELLS are points of the matrix zone x partitions x batch size (cells.py), each w
 (another zone, 7 partitions, batches of 2 rows), `pairs` (nine in which every two values meet), `all`.
 
 The optimizer neither folds constants nor turns relations into rows of its own. Verdicts: `equal` (schema, rows, order), `same-error` (both raise
-the same Spark error class), `refused` (the pool named what it does not run, as the case says; only its own refusals count, so that no crash hides
+the same Spark error class, exception, parameters and place: errors.py), `refused` (the pool named what it does not run, as the case says; only its own refusals count, so that no crash hides
 behind one), `folded` (the driver answered alone, as the case says), `unexpected` (a refusal or an answer of the driver that the case does not say),
 `wrong` (anything else).
 """
@@ -22,7 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import cases, cells, golden, paths, pool, session, tpch
+from . import cases, cells, errors, golden, paths, pool, session, tpch
 from .cases import ANSI, STORE, UNFOLDED, Case, CaseFile, Settings, golden_file, load, views, write_tables
 from .cells import USUAL, Cell
 from .compare import Answer, difference
@@ -47,7 +47,7 @@ def make_golden(files: list[CaseFile], of: tuple[Cell, ...], fresh: bool) -> Non
         for cell in of:
             for case in file.cases:
                 target = golden_file(file, case, cell)
-                if case.fits(cell) and (fresh or not target.exists()):
+                if case.fits(cell) and (fresh or not errors.kept(target)):
                     write_answer(spark, case, cell, target)
     spark.stop()
 
@@ -62,7 +62,7 @@ def write_answer(spark, case: Case, cell: Cell, target: Path) -> None:
             name = golden.error_class(e)
             if not name:
                 raise RuntimeError(f"{case.label}: plain Spark fails without an error class: {tpch.first_lines(e)}") from e
-            answer = {"error": name}
+            answer = {"error": name, "details": errors.details(e)}
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_suffix(".part")
     part.write_text(json.dumps(answer))
@@ -73,7 +73,7 @@ def ensure_golden(files: list[CaseFile], of: tuple[Cell, ...] = (USUAL,), fresh:
     """Makes what is missing, in a process of its own."""
     def complete(file: CaseFile, cell: Cell) -> bool:
         tables = all(file.table(name, cell.partitions).exists() for name in file.tables)
-        return tables and all(golden_file(file, case, cell).exists() for case in file.cases if case.fits(cell))
+        return tables and all(errors.kept(golden_file(file, case, cell)) for case in file.cases if case.fits(cell))
 
     if fresh or not all(complete(file, cell) for file in files for cell in of):
         command = [sys.executable, "-m", "cne_e2e.semantics", "golden", "--cells", name_of(of)]
@@ -111,7 +111,8 @@ def compared(case: Case, want: dict, got: Answer | None, error: Exception | None
             return "refused" if expected else "unexpected", tpch.first_lines(error, 300)
         name = golden.error_class(error)
         if want.get("error") and name == want["error"]:
-            return "same-error", name
+            found = errors.difference(want["details"], errors.details(error))
+            return ("wrong", f"{name}: {found}") if found else ("same-error", name)
         return "wrong", f"error {name} instead of {want.get('error') or 'rows'}: {tpch.first_lines(error, 400)}"
     if want.get("error"):
         return "wrong", f"rows {got.rows[:3]} instead of error {want['error']}"

@@ -22,7 +22,7 @@ object Messages {
   /** A block's operator as it is sent. `subqueries` maps expression ids to literals. */
   def block(operator: Operator, subqueries: Map[Long, Expr]): Operator = {
     val pool = new TextPool
-    val sent = pool.operator(inlined(operator, subqueries).asInstanceOf[Operator])
+    val sent = pool.operator(placed(inlined(operator, subqueries), None).asInstanceOf[Operator])
     sent.toBuilder.clearSqlTextPool().addAllSqlTextPool(pool.texts.asJava).build()
   }
 
@@ -36,8 +36,9 @@ object Messages {
     common.toBuilder.clearObjectStoreOptions().putAllObjectStoreOptions((kept ++ readModes).asJava).build()
   }
 
-  /** Any other message with expressions: an exchange's partitioning. */
-  def plain(message: Message, subqueries: Map[Long, Expr]): Message = withoutContext(inlined(message, subqueries))
+  /** Any other message with expressions: an exchange's partitioning. Its contexts have their texts in them. */
+  def plain(message: Message, subqueries: Map[Long, Expr]): Message =
+    rewrite(placed(inlined(message, subqueries), None))(unchanged) { case e: Expr => e.toBuilder.clearExprId().build() }
 
   /** Every expression of the message for which `found` gives a value. */
   def expressions[T](message: Message)(found: PartialFunction[Expr, T]): Seq[T] = {
@@ -60,6 +61,32 @@ object Messages {
         throw new IllegalStateException(s"the value of subquery ${e.getSubquery.getId} is not known")
       )
   }(unchanged)
+
+  /**
+   * Gives expressions that Comet has made up the place of the one that they stand for: a `div` is a cast of a division,
+   * and only the cast, which is the outer one, has an id and a place.
+   */
+  private def placed(message: Message, outer: Option[QueryContext]): Message = message match {
+    // Its data is sent beside the block.
+    case scan: NativeScan => scan
+    case _                =>
+      val place = message match {
+        case e: Expr if e.hasQueryContext => Some(e.getQueryContext)
+        // A node of Spark's that has no place.
+        case e: Expr if e.hasExprId => None
+        case _: Operator            => None
+        case _                      => outer
+      }
+      val builder = message.toBuilder
+      children(message).foreach { case (field, values) =>
+        val changed = values.map(placed(_, place))
+        if (field.isRepeated) builder.setField(field, changed.asJava) else builder.setField(field, changed.head)
+      }
+      (builder.build(), place) match {
+        case (e: Expr, Some(context)) => e.toBuilder.setQueryContext(context).build()
+        case (other, _)               => other
+      }
+  }
 
   private def withoutContext(message: Message): Message = rewrite(message)(unchanged) {
     case e: Expr    => e.toBuilder.clearQueryContext().clearExprId().build()

@@ -3,10 +3,9 @@ package org.apache.comet.nativeexecutors.pool
 import scala.jdk.CollectionConverters._
 
 import org.apache.arrow.flight.{FlightRuntimeException, FlightStatusCode}
-import org.apache.comet.SparkErrorConverter
-import org.apache.comet.exceptions.CometQueryExecutionException
 import org.apache.comet.nativeexecutors._
 import org.apache.comet.nativeexecutors.protocol.ErrorDetail
+import org.apache.spark.sql.comet.nativeexecutors.SparkErrors
 
 /** From the pool's typed errors to what a user of Spark sees. */
 object Failures {
@@ -36,7 +35,7 @@ object Failures {
   /** The exception for the user: Spark's own where the error is one of Spark's. */
   def exception(failure: Failure, cause: Option[Throwable] = None): Throwable =
     if (failure.sparkErrorJson.nonEmpty) {
-      SparkErrorConverter.convertToSparkException(new CometQueryExecutionException(failure.sparkErrorJson), Nil)
+      SparkErrors.of(failure.sparkErrorJson)
     } else if (failure.rejections.nonEmpty) {
       new NativeExecutorsUnsupportedException(failure.code, failure.rejections)
     } else {
