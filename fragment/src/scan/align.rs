@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use cne_proto::spark_expression::DataType as SparkType;
+use cne_proto::spark_expression::data_type::DataTypeId;
 use cne_proto::spark_expression::data_type::data_type_info::DatatypeStruct;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, MapArray, StructArray, new_null_array};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Fields};
@@ -222,7 +223,15 @@ impl Rules {
         let kind = match (physical, type_info(spark)) {
             _ if physical.is_nested() => MismatchKind::Parts,
             (_, None | Some(DatatypeStruct::Decimal(_))) => match physical {
-                DataType::UInt32 | DataType::UInt64 => MismatchKind::Unsigned,
+                DataType::UInt32
+                    if matches!(
+                        spark.type_id(),
+                        DataTypeId::Int8 | DataTypeId::Int16 | DataTypeId::Int32 | DataTypeId::Date
+                    ) =>
+                {
+                    MismatchKind::Unsigned
+                }
+                DataType::UInt64 if spark.type_id() == DataTypeId::Int64 => MismatchKind::Unsigned,
                 _ => MismatchKind::Types,
             },
             _ => MismatchKind::Parts,
