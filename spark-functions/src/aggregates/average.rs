@@ -122,7 +122,7 @@ impl SparkGroups for AvgDecimal {
                 _ if !self.mode.fails() => None,
                 _ => {
                     let kind = SparkErrorKind::DecimalSumOverflow {
-                        function_name: "avg".into(),
+                        function_name: "try_avg".into(),
                     };
                     return Err(kind.at(self.context.as_ref()).into());
                 }

@@ -154,7 +154,7 @@ impl SparkGroups for SumDecimal {
                 }
                 _ => {
                     let kind = SparkErrorKind::DecimalSumOverflow {
-                        function_name: "sum".into(),
+                        function_name: "try_sum".into(),
                     };
                     return Err(kind.at(self.context.as_ref()).into());
                 }
