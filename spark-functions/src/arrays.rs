@@ -275,7 +275,11 @@ fn extract(call: &FunctionCall<'_>) -> Option<Function> {
                 SparkErrorKind::InvalidArrayIndex { index, size }
             };
             let at = match (one_based, index) {
-                (true, 0) => return Err(SparkErrorKind::InvalidIndexOfZero.at(context.as_ref()).into()),
+                // Spark gives it a place only where other indexes fail too.
+                (true, 0) => {
+                    let context = context.as_ref().filter(|_| fails);
+                    return Err(SparkErrorKind::InvalidIndexOfZero.at(context).into());
+                }
                 (true, 1..) => i64::from(index) - 1,
                 (true, _) => i64::from(size) + i64::from(index),
                 (false, _) => i64::from(index),

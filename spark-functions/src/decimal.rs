@@ -78,21 +78,20 @@ pub(crate) fn div_half_up_wide(numerator: i256, denominator: i256) -> i256 {
     }
 }
 
-/// The unscaled quotient cut after `digits` further digits; no intermediate needs more bits than the result.
-pub(crate) fn quotient_digits(numerator: i256, denominator: i256, digits: u32) -> i256 {
+/// The digits of a quotient cut after `digits` places behind the point, without the point: more of them than 256 bits hold.
+pub(crate) fn quotient_digits(numerator: i256, denominator: i256, digits: u32) -> String {
     let ten = i256::from_i128(10);
-    let (mut quotient, mut rest) = (
-        numerator.wrapping_div(denominator),
-        numerator.wrapping_rem(denominator),
-    );
+    let negative = numerator.is_negative() != denominator.is_negative();
+    let (numerator, denominator) = (numerator.wrapping_abs(), denominator.wrapping_abs());
+    let mut rest = numerator.wrapping_rem(denominator);
+    let mut text = if negative { "-" } else { "" }.to_owned();
+    text.push_str(&numerator.wrapping_div(denominator).to_string());
     for _ in 0..digits {
         rest = rest.wrapping_mul(ten);
-        quotient = quotient
-            .wrapping_mul(ten)
-            .wrapping_add(rest.wrapping_div(denominator));
+        text.push_str(&rest.wrapping_div(denominator).to_string());
         rest = rest.wrapping_rem(denominator);
     }
-    quotient
+    text
 }
 
 /// The unscaled value at another scale, rounded half up; `None` if it leaves 128 bits.

@@ -84,16 +84,38 @@ impl DecimalBinary {
         }
     }
 
-    /// The result as `(unscaled, scale)`, exact but for a quotient, which is cut after [`DIVIDE_SCALE`] digits, and a long product.
+    /// The digits of a quotient, cut after [`DIVIDE_SCALE`] places, and how many of them are behind the point.
+    fn quotient(&self, l: i256, r: i256) -> (String, i32) {
+        let (left_scale, right_scale) = (i32::from(self.left.1), i32::from(self.right.1));
+        let by = (DIVIDE_SCALE + right_scale - left_scale).max(0);
+        let digits = quotient_digits(l, r, by.unsigned_abs());
+        (digits, left_scale - right_scale + by)
+    }
+
+    /// The result as `(unscaled, scale)`, exact but for a quotient, which is cut to 76 digits, and a long product.
     fn exact(&self, l: i128, r: i128) -> (i256, i32) {
         let (left_scale, right_scale) = (i32::from(self.left.1), i32::from(self.right.1));
         let (l, r) = (i256::from_i128(l), i256::from_i128(r));
         match self.op {
             ArithmeticOp::Multiply => product_digits(l.wrapping_mul(r), left_scale + right_scale),
             ArithmeticOp::Divide => {
-                let by = DIVIDE_SCALE + right_scale - left_scale;
-                let quotient = quotient_digits(l, r, by.max(0).unsigned_abs());
-                (quotient, left_scale - right_scale + by.max(0))
+                let by = (DIVIDE_SCALE + right_scale - left_scale).max(0);
+                let lifted = (by <= 76)
+                    .then(|| l.checked_mul(pow10_wide(by.unsigned_abs())))
+                    .flatten();
+                if let Some(lifted) = lifted {
+                    return (lifted.wrapping_div(r), left_scale - right_scale + by);
+                }
+                let (digits, scale) = self.quotient(l, r);
+                let kept = digits.len().min(if l.is_negative() == r.is_negative() {
+                    76
+                } else {
+                    77
+                });
+                let dropped = i32::try_from(digits.len() - kept).unwrap_or(i32::MAX);
+                // 76 digits always fit 256 bits.
+                let value = i256::from_string(&digits[..kept]).unwrap_or(i256::MAX);
+                (value, scale - dropped)
             }
             _ => {
                 let scale = left_scale.max(right_scale);
@@ -122,7 +144,11 @@ impl DecimalBinary {
         match scaled.and_then(i256::to_i128) {
             Some(scaled) if fits(scaled, self.out.0) => Ok(Some(scaled)),
             _ if self.mode.fails() => {
-                let kind = out_of_range(&value.to_string(), scale, self.out.0, self.out.1);
+                let (digits, scale) = match self.op {
+                    ArithmeticOp::Divide => self.quotient(i256::from_i128(l), i256::from_i128(r)),
+                    _ => (value.to_string(), scale),
+                };
+                let kind = out_of_range(&digits, scale, self.out.0, self.out.1);
                 Err(kind.at(self.context.as_ref()).into())
             }
             _ => Ok(None),

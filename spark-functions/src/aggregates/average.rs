@@ -69,7 +69,7 @@ impl AvgDecimal {
                     count,
                     39_u32.saturating_sub(self.sum.1.unsigned_abs().into()),
                 );
-                Err(out_of_range(&value.to_string(), 39, precision, scale)
+                Err(out_of_range(&value, 39, precision, scale)
                     .at(self.context.as_ref())
                     .into())
             }

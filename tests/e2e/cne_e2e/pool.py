@@ -125,7 +125,9 @@ class Pool:
         """Starts the scheduler process (on the same ports when it is started again)."""
         self._spawn("scheduler", "comet-scheduler", {
             "CNE_SCHEDULER_FLIGHT_ADDRESS": self.flight, "CNE_SCHEDULER_EXECUTOR_ADDRESS": self.internal,
-            "CNE_SCHEDULER_HTTP_ADDRESS": self.http, "CNE_SCALER_ADDRESS": self.scaler, "CNE_TICKET_KEY": self.ticket_key, "CNE_FILE_ROOTS": ",".join(self.roots)} | self.scheduler_env)
+            "CNE_SCHEDULER_HTTP_ADDRESS": self.http, "CNE_SCALER_ADDRESS": self.scaler, "CNE_TICKET_KEY": self.ticket_key, "CNE_FILE_ROOTS": ",".join(self.roots),
+            # The cases are more queries than a pool keeps by default at one time.
+            "CNE_MAX_QUERIES": "20000"} | self.scheduler_env)
 
     def start_executor(self, name: str, work: Path | None = None) -> None:
         """Starts one executor with a fresh work directory, or in `work`; all executors share one storage."""

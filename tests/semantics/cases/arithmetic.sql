@@ -54,3 +54,11 @@ SELECT id FROM edge WHERE b = 0 OR a / b > 1
 SELECT id, CASE WHEN b = 0 THEN -1 ELSE a / b END AS x FROM edge WHERE id <> 2
 --- case short_circuit_coalesce
 SELECT id, coalesce(b, a DIV 0) AS x FROM edge
+--- table wide_quotients
+SELECT CAST(a AS DECIMAL(38, 0)) AS a, CAST(b AS DECIMAL(38, 18)) AS b, CAST(c AS DECIMAL(38, 30)) AS c FROM VALUES
+  ('99999999999999999999999999999999999999', '0.000000000000000001', '0.000000000000000000000000000001'),
+  ('12345678901234567890123456789012345678', '3', '7'), ('-99999999999999999999999999999999999999', '77777777777777777777', '-0.3'), ('1', '-0.7', '0.9') AS t(a, b, c)
+--- case wide_quotients ansi=false
+SELECT a / b AS x, a / c AS y, b / a AS z, c / b AS u, c / c AS v FROM wide_quotients
+--- case wide_quotient_overflows ansi=true
+SELECT a / c AS y FROM wide_quotients WHERE a > 99999999999999999999999999999999999998

@@ -53,8 +53,10 @@ SELECT pmod(CAST(i AS STRING), 3) AS p, pmod(i, 0) AS q FROM ints
 SELECT signum(d) AS s FROM specials
 --- case n19_signum_of_small spark.comet.scan.unsignedSmallIntSafetyCheck=false
 SELECT b, signum(b) AS t FROM ints
---- case n20_float_to_int
+--- case n20_float_to_int ansi=false
 SELECT CAST(f AS INT) AS i, CAST(f AS BIGINT) AS l, CAST(d AS SMALLINT) AS s FROM specials
+--- case n20_nan_to_int ansi=true
+SELECT CAST(f AS INT) AS i FROM specials WHERE isnan(f)
 --- case n22_double_to_string refused=CAST(DOUBLE AS STRING)
 SELECT CAST(d AS STRING) AS s, CAST(f AS STRING) AS t FROM specials
 --- case z01_order_of_zeros

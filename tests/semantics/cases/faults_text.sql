@@ -72,7 +72,7 @@ SELECT split(a, '') AS x, split(b, 'l', 2) AS y FROM texts
 SELECT get_json_object(concat('{"s":', a, '}'), '$.s') AS x FROM texts
 --- case s16_str_to_map refused=str_to_map
 SELECT str_to_map(concat('a:1,a:', b)) AS x FROM texts
---- case s16_str_to_map_last_wins spark.sql.mapKeyDedupPolicy=LAST_WIN refused=str_to_map
+--- case s16_str_to_map_last_wins spark.sql.mapKeyDedupPolicy=LAST_WIN refused=spark.sql.mapKeyDedupPolicy
 SELECT str_to_map(concat('a:1,a:', b)) AS x FROM texts
 --- case s18_array_contains
 SELECT id, array_contains(a, 1) AS x, array_contains(e, 2) AS y, array_contains(a, 2) AS z FROM lists

@@ -61,13 +61,13 @@ SELECT a.s, b.s AS bs FROM l a JOIN l b ON a.k = b.k WHERE a.v < b.v
 SELECT a.k, count(*) AS c FROM l a JOIN r b ON a.k = b.k JOIN l c ON b.k = c.k GROUP BY a.k
 --- case null_types
 SELECT l.k, l.s, r.s AS rs FROM l LEFT JOIN r ON l.k <=> r.k AND l.v <> r.v
---- case existence_condition refused=ExistenceJoin with a residual (non-equi) condition
+--- case existence_condition
 SELECT l.s, EXISTS (SELECT 1 FROM r WHERE r.k = l.k AND r.v > l.v) AS e FROM l
 --- case existence_as_value
 SELECT l.s, EXISTS (SELECT 1 FROM r WHERE r.k = l.k) AS f, l.k IN (SELECT k FROM r WHERE v > 4) AS g FROM l
 --- case existence_or
 SELECT l.s FROM l WHERE l.k IN (SELECT k FROM r WHERE v > 4) OR NOT EXISTS (SELECT 1 FROM r WHERE r.s = l.s)
---- case existence_sort_merge spark.sql.autoBroadcastJoinThreshold=-1 refused=ExistenceJoin
+--- case existence_sort_merge spark.sql.autoBroadcastJoinThreshold=-1
 SELECT l.s FROM l WHERE l.v > 45 OR EXISTS (SELECT 1 FROM r WHERE r.k = l.k)
 --- case right_outer_sort_merge spark.sql.autoBroadcastJoinThreshold=-1
 SELECT l.s, r.k, r.s AS rs FROM l RIGHT JOIN r ON l.k = r.k AND l.v < 100 AND r.v > 1

@@ -5,7 +5,7 @@ SELECT id, concat('s', id % 7) AS s FROM range(2000) t(id)
 SELECT id FROM t TABLESAMPLE (50 PERCENT) REPEATABLE (42)
 --- case few
 SELECT id, s FROM t TABLESAMPLE (3 PERCENT) REPEATABLE (7)
---- case negative_seed
+--- case negative_seed folded=yes
 SELECT count(*) AS c, sum(id) AS s FROM t TABLESAMPLE (20 PERCENT) REPEATABLE (-123456789012)
 --- case none
 SELECT id FROM t TABLESAMPLE (0 PERCENT) REPEATABLE (1)
@@ -29,9 +29,9 @@ SELECT count(*) AS c, min(id) AS a, max(id) AS b, sum(id) AS s FROM range(100, -
 SELECT id FROM range(5, 5)
 --- case range_joined
 SELECT r.id, t.s FROM range(10) r JOIN t ON r.id = t.id
---- case offset_only
+--- case offset_only folding=yes
 SELECT count(*) AS c FROM (SELECT id FROM t LIMIT 100 OFFSET 1950)
---- case limits
+--- case limits folding=yes
 SELECT id FROM (SELECT id FROM t ORDER BY id LIMIT 20) ORDER BY id DESC LIMIT 5 OFFSET 3
---- case limit_zero
+--- case limit_zero folded=yes
 SELECT id FROM t LIMIT 0

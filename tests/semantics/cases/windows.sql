@@ -119,9 +119,9 @@ SELECT i, avg(d) OVER (ORDER BY i) AS a, avg(d) OVER () AS b FROM halves
 --- case aggregates_of_all_types
 SELECT id, min(CAST(i AS TINYINT)) OVER (ORDER BY id) AS a, max(DATE'2020-01-01' + i) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS b, avg(i) OVER (PARTITION BY k) AS c,
   count(s, v) OVER (PARTITION BY k ORDER BY id) AS d, sum(CAST(f AS FLOAT)) OVER (PARTITION BY k ORDER BY id) AS e, max(f > 2) OVER (PARTITION BY k) AS g FROM sales
---- case filter_clause
+--- case filter_clause folded=yes
 SELECT id, sum(v) FILTER (WHERE o > 2) OVER (PARTITION BY k) AS s FROM sales
---- case lead_default_of_a_type
+--- case lead_default_of_a_type folding=yes
 SELECT id, lead(d, 1, 0) OVER (ORDER BY id) AS a, lag(s, 1, 'none') OVER (ORDER BY id) AS b, lag(f, 60) OVER (ORDER BY id) AS c FROM sales
 --- case other_aggregates refused=not supported
 SELECT id, stddev(v) OVER (PARTITION BY k) AS s FROM sales

@@ -58,6 +58,8 @@ object SparkErrors {
       case "CastInvalidValue" => errors.invalidInputInCastToNumberError(dataType("toType"), text("value"), context)
       case "InvalidInputInCastToDatetime" if params.get("fromType").contains("STRING") =>
         errors.invalidInputInCastToDatetimeError(text("value"), dataType("toType"), context)
+      case "InvalidInputInCastToDatetime" if params.get("fromType").contains("DOUBLE") =>
+        errors.invalidInputInCastToDatetimeError(params("value").toDouble, dataType("toType"), context)
       case "DecimalRounded" =>
         val rounded =
           new java.math.BigDecimal(new java.math.BigInteger(params("unscaled")), params("unscaledScale").toInt)
