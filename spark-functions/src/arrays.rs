@@ -34,7 +34,7 @@ pub(crate) fn build(call: &FunctionCall<'_>) -> Option<Built> {
         }
         "array_max" => extreme("array_max", Ordering::Greater, call),
         "array_min" => extreme("array_min", Ordering::Less, call),
-        "spark_arrays_overlap" | "spark_arrays_overlap_normalized" => {
+        "spark_arrays_overlap" => {
             let item =
                 exact_item(call.kind(0)).filter(|item| exact_item(call.kind(1)).as_ref() == Some(item));
             let fine = call.args.len() == 2 && item.is_some();
@@ -45,10 +45,11 @@ pub(crate) fn build(call: &FunctionCall<'_>) -> Option<Built> {
         "at_least_n_non_nulls" => enough(call),
         _ => return None,
     };
-    let used = if call.name == "list_extract" {
-        2
-    } else {
-        call.args.len()
+    // Behind them are literals that the kernel holds itself.
+    let used = match call.name {
+        "list_extract" => 2,
+        "at_least_n_non_nulls" => call.args.len().saturating_sub(1),
+        _ => call.args.len(),
     };
     Some(kernel.map(|kernel| SparkExpr::create(kernel, call.args[..used.min(call.args.len())].to_vec())))
 }

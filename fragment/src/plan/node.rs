@@ -55,7 +55,7 @@ pub(super) fn refusal(kind: &OpStruct) -> Option<Issue> {
         // Null values, modes, formats and encodings are options of Spark's that the message has no field for.
         O::CsvScan(_) => Issue::new(
             "csv_scan",
-            "the plan leaves out options that say what the fields of a CSV file mean",
+            "the plan does not carry the options that say what the fields of a CSV file mean",
         )
         .hint(parquet),
         O::ContribScan(scan) => Issue::new(

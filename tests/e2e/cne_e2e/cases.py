@@ -2,13 +2,16 @@
 
 A file consists of blocks, each begun by a line `--- ...`:
 
-    --- table NAME [files=N] [fixed=yes]   the SELECT below it is written as N Parquet files by plain Spark and is the view NAME; `fixed` keeps
-                                           that number wherever a run asks for another, for answers that depend on it
-    --- case NAME [KEY=VALUE...] [folding=yes] [folded=yes] [shown=yes] [refused=TEXT]
+    --- table NAME [files=N] [fixed=yes] [char=COLUMN:N]
+                                           the SELECT below it is written as N Parquet files by plain Spark and is the view NAME; `fixed` keeps
+                                           that number wherever a run asks for another, for answers that depend on it; with `char` it is a table
+                                           of the catalog, in which that column is CHAR(N)
+    --- case NAME [KEY=VALUE...] [folding=yes] [folded=yes] [shown=yes] [dropna=yes] [refused=TEXT]
                                            the query below it; KEY is a Spark setting (`ansi` is short for spark.sql.ansi.enabled); a case
                                            without `ansi` runs with ANSI on and off; `folding` leaves the optimizer's constant folding on, for what
                                            has no message before it; `folded` says that the driver answers it alone; `shown` compares the text
-                                           that `DataFrame.show` prints; `refused=` and the rest of the line say what the pool names when it refuses the query
+                                           that `DataFrame.show` prints; `dropna` takes the rows without NULL
+                                           of its frame; `refused=` and the rest of the line say what the pool names when it refuses the query
 """
 import hashlib
 import json
@@ -44,6 +47,8 @@ class Case:
     folded: bool = False
     # Whether its answer is the text that `show` prints.
     shown: bool = False
+    # Whether its rows with a NULL are dropped, as only data frames can say.
+    dropna: bool = False
 
     @property
     def label(self) -> str:
@@ -62,6 +67,8 @@ class Table:
     files: int
     text: str
     fixed: bool = False
+    # A column and its length, `name:N`, that is CHAR(N) in the catalog.
+    char: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,13 +108,13 @@ def parse(path: Path) -> CaseFile:
         if not text:
             raise ValueError(f"{path}:{number}: an empty block")
         if kind == "table":
-            tables[name] = Table(int(settings.get("files", 1)), text, "fixed" in settings)
+            tables[name] = Table(int(settings.get("files", 1)), text, "fixed" in settings, settings.get("char", ""))
         elif kind == "case":
             ansi, folded = settings.pop("ansi", None), settings.pop("folded", None)
-            shown = settings.pop("shown", None)
+            shown, dropna = settings.pop("shown", None), settings.pop("dropna", None)
             settings |= FOLDED if settings.pop("folding", None) else {}
             for value in [ansi] if ansi else ["true", "false"]:
-                cases.append(Case(path.stem, name, tuple(sorted((settings | {ANSI: value}).items())), text, refused, folded is not None, shown is not None))
+                cases.append(Case(path.stem, name, tuple(sorted((settings | {ANSI: value}).items())), text, refused, folded is not None, shown is not None, dropna is not None))
         else:
             raise ValueError(f"{path}:{number}: a block is `table` or `case`, not `{kind}`")
     return CaseFile(path.stem, tables, cases)
@@ -127,8 +134,26 @@ def golden_file(file: CaseFile, case: Case, cell: Cell = USUAL) -> Path:
 
 def views(spark, file: CaseFile, partitions: int = 0) -> None:
     """Registers the tables of a file."""
-    for name in file.tables:
-        spark.read.parquet(str(file.table(name, partitions))).createOrReplaceTempView(name)
+    for name, table in file.tables.items():
+        folder = file.table(name, partitions)
+        if table.char:
+            char_table(spark, name, table, folder)
+        else:
+            spark.read.parquet(str(folder)).createOrReplaceTempView(name)
+
+
+def char_table(spark, name: str, table: Table, folder: Path) -> None:
+    """A table of the catalog over the files of a table."""
+    column, length = table.char.split(":")
+    types = {f.name: f.dataType.simpleString() for f in spark.read.parquet(str(folder)).schema} | {column: f"CHAR({length})"}
+    spark.sql(f"DROP TABLE IF EXISTS {name}")
+    spark.sql(f"CREATE TABLE {name} ({', '.join(f'{n} {t}' for n, t in types.items())}) USING parquet LOCATION '{folder}'")
+
+
+def frame(spark, case: Case):
+    """The data frame of a case."""
+    found = spark.sql(case.text)
+    return found.dropna() if case.dropna else found
 
 
 def answer(case: Case, frame) -> Answer:

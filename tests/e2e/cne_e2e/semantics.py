@@ -56,7 +56,7 @@ def write_answer(spark, case: Case, cell: Cell, target: Path) -> None:
     """Plain Spark's answer to one case."""
     with Settings(spark, (cell.spark | dict(case.settings)).items()):
         try:
-            frame = spark.sql(case.text)
+            frame = cases.frame(spark, case)
             answer = vars(cases.answer(case, frame) if case.shown else golden.with_limits(spark, frame))
         except Exception as e:  # Spark's error is the answer
             name = golden.error_class(e)
@@ -91,7 +91,7 @@ def judge(spark, file: CaseFile, case: Case, cell: Cell = USUAL) -> tuple[str, s
     want = json.loads(golden_file(file, case, cell).read_text())
     frame, got, error = None, None, None
     try:
-        frame = spark.sql(case.text)
+        frame = cases.frame(spark, case)
         got = cases.answer(case, frame)
     except Exception as e:  # the client's errors have no common class
         error = e

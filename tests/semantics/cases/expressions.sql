@@ -37,3 +37,13 @@ SELECT id, size(a) AS n FROM lists
 SELECT i, var_samp(l) AS v, stddev_samp(l) AS s FROM bits GROUP BY i
 --- case unknown_legacy_setting spark.sql.legacy.truncateForEmptyRegexSplit=true refused=spark.sql.legacy.truncateForEmptyRegexSplit
 SELECT id FROM lists
+--- table padded char=c:5
+SELECT * FROM VALUES (1, 'a'), (2, 'größe'), (3, ''), (4, NULL), (5, 'ab   ') AS t(id, c)
+--- case read_side_padding
+SELECT id, c, length(c) AS n, concat(c, '|') AS t FROM padded
+--- case drop_rows_with_null dropna=yes
+SELECT id, i, l, n FROM bits
+--- table moments
+SELECT id, CAST(s AS TIMESTAMP) AS t FROM VALUES (1, '2020-03-29 01:30:00'), (2, '2020-03-29 02:15:00'), (3, '1969-12-31 23:59:59.999999'), (4, NULL), (5, '2020-03-29 01:59:59') AS t(id, s)
+--- case windows_of_time
+SELECT id, w.start AS s, w.end AS e FROM (SELECT id, window(t, '1 hour') AS w FROM moments)

@@ -64,9 +64,13 @@ fn state(proof: &str, refusal: Option<String>) -> State {
     }
 }
 
-fn of_kinds(message: &str, word: &str, refusal: impl Fn(&Field) -> Option<String>) -> Vec<(String, State)> {
-    let kinds = contract::kinds(message).into_iter();
+fn of_kinds(
+    kinds: Vec<Field>,
+    word: &str,
+    refusal: impl Fn(&Field) -> Option<String>,
+) -> Vec<(String, State)> {
     kinds
+        .into_iter()
         .map(|kind| {
             let proof = format!("{word} {}", kind.name);
             // A case that ended equal outweighs a probe with an empty message.
@@ -94,11 +98,19 @@ pub fn parts() -> Vec<Part> {
     vec![
         Part {
             title: "Operators",
-            rows: of_kinds("spark.spark_operator.Operator", "operator", probe::operator),
+            rows: of_kinds(
+                contract::kinds("spark.spark_operator.Operator"),
+                "operator",
+                probe::operator,
+            ),
         },
         Part {
             title: "Expressions",
-            rows: of_kinds("spark.spark_expression.Expr", "expression", probe::expression),
+            rows: of_kinds(
+                contract::kinds("spark.spark_expression.Expr"),
+                "expression",
+                probe::expression,
+            ),
         },
         Part {
             title: "Scalar functions",
@@ -106,7 +118,11 @@ pub fn parts() -> Vec<Part> {
         },
         Part {
             title: "Aggregate functions",
-            rows: of_kinds("spark.spark_expression.AggExpr", "aggregate", probe::aggregate),
+            rows: of_kinds(
+                contract::kinds("spark.spark_expression.AggExpr"),
+                "aggregate",
+                probe::aggregate,
+            ),
         },
         Part {
             title: "Window functions",
@@ -115,7 +131,7 @@ pub fn parts() -> Vec<Part> {
         Part {
             title: "Aggregate functions over windows",
             rows: of_kinds(
-                "spark.spark_expression.AggExpr",
+                contract::window_aggregates(),
                 "window aggregate",
                 probe::window_aggregate,
             ),

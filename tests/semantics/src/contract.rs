@@ -62,6 +62,13 @@ pub fn functions() -> Vec<&'static str> {
         .collect()
 }
 
+/// Aggregate functions that Comet sends over a window: fields of `AggExpr`.
+pub fn window_aggregates() -> Vec<Field> {
+    let sent = ["count", "sum", "min", "max", "avg", "first", "last"];
+    let kinds = kinds("spark.spark_expression.AggExpr").into_iter();
+    kinds.filter(|kind| sent.contains(&kind.name.as_str())).collect()
+}
+
 /// Names of window functions.
 pub fn window_functions() -> Vec<&'static str> {
     include_str!("../contract/window_functions.txt")
