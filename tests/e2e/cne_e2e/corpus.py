@@ -17,7 +17,7 @@ from .cases import ANSI, Case, CaseFile
 
 CORPUS = paths.ROOT / "tests" / "semantics" / "corpus"
 # Of one request or answer, in bytes.
-LARGEST = 24_000
+LARGEST = 12_000
 
 
 def members(files: list[CaseFile]):
@@ -71,7 +71,7 @@ def answers(files: list[CaseFile]) -> None:
                 request.with_suffix(".error").write_text(error + "\n")
                 continue
             with cases.Settings(spark, case.settings):
-                table = spark.sql(case.text).toArrow()
+                table = cases.frame(spark, case).toArrow()
             with pa.ipc.new_file(str(request.with_suffix(".arrow")), table.schema) as writer:
                 writer.write_table(table)
             if request.with_suffix(".arrow").stat().st_size > LARGEST:

@@ -129,6 +129,7 @@ async fn run_block(
         scan_commons: commons,
         broadcast_inputs: inputs.iter().map(|(_, _, broadcast)| *broadcast).collect(),
         stage: index,
+        ansi: options.ansi,
         ..Default::default()
     };
     let fragment =
@@ -164,6 +165,7 @@ fn inline(data: &InlineData) -> Output {
 
 struct Options {
     batch_size: usize,
+    ansi: bool,
     most_partitions: usize,
 }
 
@@ -188,6 +190,10 @@ fn most_partitions(request: &QueryRequest) -> usize {
 pub async fn run(request: &QueryRequest, batch_size: usize) -> Result<Output, String> {
     let options = Options {
         batch_size,
+        ansi: request
+            .config
+            .get("spark.sql.ansi.enabled")
+            .is_some_and(|value| value == "true"),
         most_partitions: most_partitions(request),
     };
     let mut done: Vec<Output> = vec![];
