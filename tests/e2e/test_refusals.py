@@ -15,7 +15,8 @@ from cne_e2e.session import ENABLED
 def tables(spark):
     """Tables whose names, types or layouts are not for everybody, written by plain Spark; gives their folder."""
     folder = CACHE / "run" / f"refusals-{uuid.uuid4()}"
-    legacy = [("spark.sql.parquet.datetimeRebaseModeInWrite", "LEGACY"), ("spark.sql.session.timeZone", "America/Los_Angeles")]
+    legacy = [("spark.sql.parquet.datetimeRebaseModeInWrite", "LEGACY"), ("spark.sql.session.timeZone", "America/Los_Angeles"),
+              ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")]
     with Settings(spark, [(ENABLED, "false")]):
         spark.sql("SELECT id AS `größe`, named_struct('ä', id) AS s, id AS k FROM range(10)").write.parquet(str(folder / "names"))
         spark.sql("SELECT id AS k, parse_json('{}') AS v FROM range(3)").write.parquet(str(folder / "variant"))
