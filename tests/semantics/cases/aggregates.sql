@@ -13,6 +13,8 @@ SELECT CAST(v AS BIGINT) AS v, CAST(d AS DECIMAL(38, 0)) AS d FROM VALUES ('9223
 SELECT CAST(f AS DOUBLE) AS f FROM VALUES ('0.0'), ('-0.0'), ('NaN'), ('NaN'), (NULL), (NULL) AS t(f)
 --- table together fixed=yes
 SELECT CAST(d AS DECIMAL(38, 0)) AS d FROM VALUES ('99999999999999999999999999999999999999'), ('1') AS t(d)
+--- table sales_together fixed=yes
+SELECT id, id % 4 AS k, CASE WHEN id % 5 = 0 THEN NULL ELSE id * 10 END AS v, CAST(id AS DECIMAL(12, 2)) / 4 AS d, CAST(id AS DOUBLE) / 8 AS f FROM range(1, 60) t(id)
 --- case no_group
 SELECT count(*) AS c, count(v) AS cv, sum(v) AS s, avg(v) AS a, min(v) AS mi, max(v) AS ma FROM sales
 --- case by_key
@@ -74,7 +76,7 @@ SELECT k, size(collect_list(v)) AS a, count(DISTINCT s) AS b, size(collect_set(i
 --- case collected_distinct
 SELECT k, a, b, e FROM (SELECT k, size(collect_list(DISTINCT s)) AS a, sum(DISTINCT id % 5) AS b, explode(collect_set(DISTINCT s)) AS e FROM sales GROUP BY k)
 --- case by_extremum
-SELECT k, max_by(id, f) AS a, min_by(d, id) AS b, max_by(v, id % 5) AS c FROM (SELECT * FROM sales WHERE id % 5 <> 0 OR k = 1) GROUP BY k
+SELECT k, max_by(id, f) AS a, min_by(d, id) AS b, max_by(v, id % 5) AS c FROM (SELECT * FROM sales_together WHERE id % 5 <> 0 OR k = 1) GROUP BY k
 --- case by_extremum_of_all
 SELECT max_by(id, d) AS a, min_by(f, id) AS b, min_by(id, CAST(NULL AS INT)) AS c, max_by(v, id) AS d, max_by(id, id) FILTER (WHERE id < 20) AS e FROM sales
 --- case by_extremum_of_floats

@@ -21,7 +21,7 @@ SELECT id, shiftleft(i, n) AS a, shiftright(i, n) AS b, shiftleft(l, n) AS c, sh
 SELECT a, b, a <=> b AS e, NOT (a <=> b) AS n FROM pairs WHERE NOT (a <=> b) OR a = 1
 --- case sum_of_small_decimals
 SELECT k, sum(d) AS s, avg(d) AS a FROM small_decimals GROUP BY k
---- case partition_id
+--- case partition_id spark.sql.files.openCostInBytes=134217728
 SELECT spark_partition_id() AS p, count(*) AS c FROM placed GROUP BY 1
 --- case pretty shown=yes
 SELECT id, s, d, b, day FROM shown ORDER BY id

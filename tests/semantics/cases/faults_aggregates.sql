@@ -7,7 +7,7 @@ SELECT * FROM VALUES (1, CAST(NULL AS INT)), (2, 1), (3, CAST(NULL AS INT)) AS t
 SELECT * FROM VALUES (1), (2), (3), (4), (5) AS t(i)
 --- table ids
 SELECT CAST(id AS BIGINT) AS id FROM VALUES ('-9223372036854775808'), ('-9223372036854775807'), ('-9223372036854775800'), ('5') AS t(id)
---- table thirty_eight files=1
+--- table thirty_eight files=1 fixed=yes
 SELECT CAST(v AS DECIMAL(38, 38)) AS v, g, 'a' AS t FROM VALUES ('0.6', 1), ('0.6', 1), ('-0.6', 1) AS t(v, g)
 --- table wide
 SELECT i, CAST(v AS DECIMAL(38, 0)) AS v FROM VALUES (1, '99999999999999999999999999999999999999'), (2, '99999999999999999999999999999999999999') AS t(i, v)

@@ -1,9 +1,9 @@
 -- Samples of tables (the very rows that Spark draws), ranges, limits.
---- table t files=3
+--- table t files=3 fixed=yes
 SELECT id, concat('s', id % 7) AS s FROM range(2000) t(id)
---- case half
+--- case half spark.sql.files.openCostInBytes=134217728
 SELECT id FROM t TABLESAMPLE (50 PERCENT) REPEATABLE (42)
---- case few
+--- case few spark.sql.files.openCostInBytes=134217728
 SELECT id, s FROM t TABLESAMPLE (3 PERCENT) REPEATABLE (7)
 --- case negative_seed folded=yes
 SELECT count(*) AS c, sum(id) AS s FROM t TABLESAMPLE (20 PERCENT) REPEATABLE (-123456789012)
@@ -11,11 +11,11 @@ SELECT count(*) AS c, sum(id) AS s FROM t TABLESAMPLE (20 PERCENT) REPEATABLE (-
 SELECT id FROM t TABLESAMPLE (0 PERCENT) REPEATABLE (1)
 --- case all_rows
 SELECT count(*) AS c FROM t TABLESAMPLE (100 PERCENT) REPEATABLE (1)
---- case buckets
+--- case buckets spark.sql.files.openCostInBytes=134217728
 SELECT count(*) AS c, min(id) AS i FROM t TABLESAMPLE (BUCKET 3 OUT OF 10) REPEATABLE (5)
---- case of_filtered
+--- case of_filtered spark.sql.files.openCostInBytes=134217728
 SELECT id FROM (SELECT * FROM t WHERE id % 3 = 1) TABLESAMPLE (10 PERCENT) REPEATABLE (11)
---- case filtered
+--- case filtered spark.sql.files.openCostInBytes=134217728
 SELECT id FROM t TABLESAMPLE (10 PERCENT) REPEATABLE (11) WHERE s = 's3'
 --- case of_groups refused=sample
 SELECT s FROM (SELECT s, count(*) AS c FROM t GROUP BY s) TABLESAMPLE (50 PERCENT) REPEATABLE (3)
