@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, Date32Type, Int32Type};
 use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::logical_expr::ColumnarValue;
 
-use crate::row::Kernel;
+use crate::row::{Function, Kernel};
 use crate::time::Civil;
 use crate::time::calendar::{iso_week, month_length, weekday};
 use crate::truncate::{MONDAY, next_weekday};
@@ -123,49 +123,29 @@ impl Kernel for DateFunction {
     }
 }
 
-/// `dayname` and `monthname`: three letters of English.
-#[derive(Debug)]
-pub(crate) struct DateName {
-    pub(crate) month: bool,
-}
-
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-impl Kernel for DateName {
-    fn name(&self) -> &str {
-        if self.month { "monthname" } else { "dayname" }
-    }
-
-    fn return_type(&self) -> &DataType {
-        &DataType::Utf8
-    }
-
-    fn makes_nulls(&self) -> bool {
-        false
-    }
-
-    fn fallible(&self) -> bool {
-        false
-    }
-
-    fn invoke(&self, args: &[ColumnarValue], _rows: usize) -> Result<ColumnarValue> {
-        let (array, _) = vector::operand(&args[0])?;
+/// `dayname` and `monthname`: three letters of English.
+pub(crate) fn date_name(month: bool) -> Function {
+    let name = if month { "monthname" } else { "dayname" };
+    Function::new(name, DataType::Utf8, move |args, _| {
+        let array = vector::operand(&args[0])?.0;
         let mut out = StringBuilder::with_capacity(array.len(), array.len() * 3);
         let place = |number: i64| usize::try_from(number - 1).unwrap_or(0);
         for days in array.as_primitive::<Date32Type>() {
             out.append_option(days.map(i64::from).map(|days| {
-                if self.month {
+                if month {
                     MONTHS[place(Civil::of(days).month)]
                 } else {
                     WEEKDAYS[place(weekday(days))]
                 }
             }));
         }
-        Ok(ColumnarValue::Array(Arc::new(out.finish())))
-    }
+        Ok(Arc::new(out.finish()))
+    })
 }
 
 /// `make_date`: a day that does not exist is an error or NULL.

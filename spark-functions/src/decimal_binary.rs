@@ -86,10 +86,15 @@ impl DecimalBinary {
 
     /// The digits of a quotient, cut after [`DIVIDE_SCALE`] places, and how many of them are behind the point.
     fn quotient(&self, l: i256, r: i256) -> (String, i32) {
-        let (left_scale, right_scale) = (i32::from(self.left.1), i32::from(self.right.1));
-        let by = (DIVIDE_SCALE + right_scale - left_scale).max(0);
-        let digits = quotient_digits(l, r, by.unsigned_abs());
-        (digits, left_scale - right_scale + by)
+        let (by, scale) = self.lift();
+        (quotient_digits(l, r, by), scale)
+    }
+
+    /// Places by which a dividend is lifted, and the scale of the quotient of its integer.
+    fn lift(&self) -> (u32, i32) {
+        let apart = i32::from(self.left.1) - i32::from(self.right.1);
+        let by = (DIVIDE_SCALE - apart).max(0);
+        (by.unsigned_abs(), apart + by)
     }
 
     /// The result as `(unscaled, scale)`, exact but for a quotient, which is cut to 76 digits, and a long product.
@@ -99,12 +104,10 @@ impl DecimalBinary {
         match self.op {
             ArithmeticOp::Multiply => product_digits(l.wrapping_mul(r), left_scale + right_scale),
             ArithmeticOp::Divide => {
-                let by = (DIVIDE_SCALE + right_scale - left_scale).max(0);
-                let lifted = (by <= 76)
-                    .then(|| l.checked_mul(pow10_wide(by.unsigned_abs())))
-                    .flatten();
+                let (by, scale) = self.lift();
+                let lifted = (by <= 76).then(|| l.checked_mul(pow10_wide(by))).flatten();
                 if let Some(lifted) = lifted {
-                    return (lifted.wrapping_div(r), left_scale - right_scale + by);
+                    return (lifted.wrapping_div(r), scale);
                 }
                 let (digits, scale) = self.quotient(l, r);
                 let kept = digits.len().min(if l.is_negative() == r.is_negative() {

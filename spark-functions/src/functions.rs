@@ -9,10 +9,10 @@ use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{CaseExpr, IsNotNullExpr, Literal};
 
-use crate::datetime::{DateFunction, DateName, DatePart, MakeDate, NextDay};
+use crate::datetime::{DateFunction, DatePart, MakeDate, NextDay, date_name};
 use crate::decimal::check_overflow;
 use crate::negate::{DateShift, Negate};
-use crate::numeric::{IsNan, MakeDecimal, Round, Rounding, Signum, UnscaledValue, WholeNumber};
+use crate::numeric::{MakeDecimal, Round, Rounding, Signum, UnscaledValue, WholeNumber, is_nan};
 use crate::row::{Function, SparkExpr};
 use crate::strings::{StringFunction, StringOp};
 use crate::time::Zone;
@@ -259,10 +259,10 @@ fn date_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
         ("date_from_unix_date", 1) if call.kind(0) == &DataType::Int32 => {
             Some(SparkExpr::create(DateFunction::FromUnixDate, call.args.clone()))
         }
-        ("dayname" | "monthname", 1) if date(0) => {
-            let month = call.name == "monthname";
-            Some(SparkExpr::create(DateName { month }, call.args.clone()))
-        }
+        ("dayname" | "monthname", 1) if date(0) => Some(SparkExpr::create(
+            date_name(call.name == "monthname"),
+            call.args.clone(),
+        )),
         ("make_date", 3) if (0..3).all(|index| call.kind(index) == &DataType::Int32) => {
             let fail_on_error = call.fail_on_error;
             Some(SparkExpr::create(MakeDate { fail_on_error }, call.args.clone()))
@@ -385,12 +385,7 @@ fn numeric_function(call: &FunctionCall<'_>) -> Option<Arc<dyn PhysicalExpr>> {
         ("spark_signum", 1) if kind == &DataType::Float64 => {
             Some(SparkExpr::create(Signum, call.args.clone()))
         }
-        ("isnan", 1) if types::is_float(kind) => Some(SparkExpr::create(
-            IsNan {
-                double: kind == &DataType::Float64,
-            },
-            call.args.clone(),
-        )),
+        ("isnan", 1) if types::is_float(kind) => Some(SparkExpr::create(is_nan(), call.args.clone())),
         _ => None,
     }
 }

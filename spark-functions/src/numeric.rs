@@ -12,7 +12,7 @@ use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ColumnarValue;
 
 use crate::decimal::{POW10, div_half_up, fits, out_of_range};
-use crate::row::Kernel;
+use crate::row::{Function, Kernel};
 use crate::{EvalMode, QueryContext, SparkErrorKind, vector};
 
 /// Up or down.
@@ -252,43 +252,20 @@ impl Kernel for Signum {
 }
 
 /// Spark's `IsNaN`: false for NULL.
-#[derive(Debug)]
-pub(crate) struct IsNan {
-    pub(crate) double: bool,
-}
-
-impl Kernel for IsNan {
-    fn name(&self) -> &str {
-        "isnan"
-    }
-
-    fn return_type(&self) -> &DataType {
-        &DataType::Boolean
-    }
-
-    fn makes_nulls(&self) -> bool {
-        false
-    }
-
-    fn fallible(&self) -> bool {
-        false
-    }
-
-    fn invoke(&self, args: &[ColumnarValue], _rows: usize) -> Result<ColumnarValue> {
-        let (array, _) = vector::operand(&args[0])?;
-        let out: BooleanArray = if self.double {
-            array
-                .as_primitive::<Float64Type>()
+pub(crate) fn is_nan() -> Function {
+    Function::new("isnan", DataType::Boolean, |args, _| {
+        let array = vector::operand(&args[0])?.0;
+        let out: BooleanArray = match array.as_primitive_opt::<Float64Type>() {
+            Some(doubles) => doubles
                 .iter()
                 .map(|value| Some(value.is_some_and(f64::is_nan)))
-                .collect()
-        } else {
-            array
+                .collect(),
+            None => array
                 .as_primitive::<Float32Type>()
                 .iter()
                 .map(|value| Some(value.is_some_and(f32::is_nan)))
-                .collect()
+                .collect(),
         };
-        Ok(ColumnarValue::Array(Arc::new(out)))
-    }
+        Ok(Arc::new(out))
+    })
 }

@@ -27,6 +27,14 @@ pub enum TimePart {
 }
 
 impl TimePart {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Hour => "hour",
+            Self::Minute => "minute",
+            Self::Second => "second",
+        }
+    }
+
     fn of(self, local: i64) -> i64 {
         let second = local.rem_euclid(SECONDS_PER_DAY);
         match self {
@@ -65,20 +73,11 @@ fn create(
     child: Arc<dyn PhysicalExpr>,
     from: &DataType,
     timezone: &str,
-    op: fn(Zone) -> TimeOp,
+    op: impl FnOnce(Zone) -> TimeOp,
 ) -> Result<Arc<dyn PhysicalExpr>, Unsupported> {
     let zone = zone_of(from, timezone).ok_or_else(|| refuse(name, from))??;
     let op = op(zone);
-    let return_type = op.return_type(from);
-    let from = from.clone();
-    Ok(SparkExpr::create(
-        TimeFunction {
-            op,
-            from,
-            return_type,
-        },
-        vec![child],
-    ))
+    Ok(op.over(child, from, op.return_type(from)))
 }
 
 /// Spark's `Hour`, `Minute` and `Second` of a timestamp: INT.
@@ -91,17 +90,9 @@ pub fn time_part(
     if from == &DataType::Date32 {
         return Err(refuse("hour, minute or second", from));
     }
-    match part {
-        TimePart::Hour => create("hour", child, from, timezone, |zone| {
-            TimeOp::Part(TimePart::Hour, zone)
-        }),
-        TimePart::Minute => create("minute", child, from, timezone, |zone| {
-            TimeOp::Part(TimePart::Minute, zone)
-        }),
-        TimePart::Second => create("second", child, from, timezone, |zone| {
-            TimeOp::Part(TimePart::Second, zone)
-        }),
-    }
+    create(part.name(), child, from, timezone, |zone| {
+        TimeOp::Part(part, zone)
+    })
 }
 
 /// Spark's `UnixTimestamp` of a date or timestamp: seconds since the epoch, BIGINT.
@@ -124,15 +115,7 @@ pub fn precise_conversion(
     if !fine {
         return Err(refuse("precise_timestamp_conversion", from));
     }
-    let (op, from, return_type) = (TimeOp::Same, from.clone(), to.clone());
-    Ok(SparkExpr::create(
-        TimeFunction {
-            op,
-            from,
-            return_type,
-        },
-        vec![child],
-    ))
+    Ok(TimeOp::Same.over(child, from, to.clone()))
 }
 
 /// `from_utc_timestamp` (the time that the zone's clocks show) and `to_utc_timestamp` (its reverse), by one zone.
@@ -148,17 +131,7 @@ pub(crate) fn shift(
     } else {
         TimeOp::FromUtc(zone)
     };
-    let (from, return_type) = (from.clone(), from.clone());
-    fine.then(|| {
-        SparkExpr::create(
-            TimeFunction {
-                op,
-                from,
-                return_type,
-            },
-            vec![child],
-        )
-    })
+    fine.then(|| op.over(child, from, from.clone()))
 }
 
 /// `timestamp_seconds` of a number, as TIMESTAMP.
@@ -168,21 +141,8 @@ pub(crate) fn seconds_to_timestamp(
 ) -> Option<Arc<dyn PhysicalExpr>> {
     use DataType::{Float32, Float64, Int32, Int64};
     let return_type = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
-    let (op, fine) = (
-        TimeOp::FromSeconds,
-        matches!(from, Int32 | Int64 | Float32 | Float64),
-    );
-    let from = from.clone();
-    fine.then(|| {
-        SparkExpr::create(
-            TimeFunction {
-                op,
-                from,
-                return_type,
-            },
-            vec![child],
-        )
-    })
+    let fine = matches!(from, Int32 | Int64 | Float32 | Float64);
+    fine.then(|| TimeOp::FromSeconds.over(child, from, return_type))
 }
 
 /// What is done with one column.
@@ -203,6 +163,21 @@ impl TimeOp {
             Self::UnixSeconds(_) => DataType::Int64,
             _ => from.clone(),
         }
+    }
+
+    fn over(
+        self,
+        child: Arc<dyn PhysicalExpr>,
+        from: &DataType,
+        return_type: DataType,
+    ) -> Arc<dyn PhysicalExpr> {
+        let from = from.clone();
+        let function = TimeFunction {
+            op: self,
+            from,
+            return_type,
+        };
+        SparkExpr::create(function, vec![child])
     }
 }
 
@@ -241,9 +216,7 @@ impl TimeFunction {
 impl Kernel for TimeFunction {
     fn name(&self) -> &str {
         match self.op {
-            TimeOp::Part(TimePart::Hour, _) => "hour",
-            TimeOp::Part(TimePart::Minute, _) => "minute",
-            TimeOp::Part(TimePart::Second, _) => "second",
+            TimeOp::Part(part, _) => part.name(),
             TimeOp::UnixSeconds(_) => "unix_timestamp",
             TimeOp::FromUtc(_) => "from_utc_timestamp",
             TimeOp::ToUtc(_) => "to_utc_timestamp",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use crate::contract::{self, Field};
 use crate::probe;
@@ -51,91 +52,67 @@ impl Part {
 }
 
 /// What the cases prove: the lines of `evidence.txt`.
-#[must_use]
-pub fn evidence() -> BTreeSet<&'static str> {
-    include_str!("../evidence.txt").lines().collect()
+static EVIDENCE: LazyLock<BTreeSet<&str>> =
+    LazyLock::new(|| include_str!("../evidence.txt").lines().collect());
+
+/// A case that ended equal outweighs a probe with an empty message.
+fn row(word: &str, name: &str, refusal: impl FnOnce() -> Option<String>) -> (String, State) {
+    let state = if EVIDENCE.contains(format!("{word} {name}").as_str()) {
+        State::Native
+    } else {
+        refusal().map_or(State::Unproven, State::Refused)
+    };
+    (name.to_owned(), state)
 }
 
-fn state(proof: &str, refusal: Option<String>) -> State {
-    match refusal {
-        Some(reason) => State::Refused(reason),
-        None if evidence().contains(proof) => State::Native,
-        None => State::Unproven,
-    }
-}
-
-fn of_kinds(
-    kinds: Vec<Field>,
+fn part<'n, T>(
+    title: &'static str,
     word: &str,
-    refusal: impl Fn(&Field) -> Option<String>,
-) -> Vec<(String, State)> {
-    kinds
-        .into_iter()
-        .map(|kind| {
-            let proof = format!("{word} {}", kind.name);
-            // A case that ended equal outweighs a probe with an empty message.
-            let refusal = (!evidence().contains(proof.as_str()))
-                .then(|| refusal(&kind))
-                .flatten();
-            (kind.name.clone(), state(&proof, refusal))
-        })
-        .collect()
+    all: &'n [T],
+    name: impl Fn(&'n T) -> &'n str,
+    refusal: impl Fn(&T) -> Option<String>,
+) -> Part {
+    let rows = all.iter().map(|one| row(word, name(one), || refusal(one)));
+    Part {
+        title,
+        rows: rows.collect(),
+    }
 }
 
 /// All tables but that of the casts.
 #[must_use]
 pub fn parts() -> Vec<Part> {
-    let named = |names: Vec<&'static str>, word: &'static str, refusal: fn(&str) -> Option<String>| {
-        let rows = names.into_iter().map(move |name| {
-            let proof = format!("{word} {name}");
-            let refusal = (!evidence().contains(proof.as_str()))
-                .then(|| refusal(name))
-                .flatten();
-            (name.to_owned(), state(&proof, refusal))
-        });
-        rows.collect::<Vec<_>>()
+    let kinds = |title, word, all: Vec<Field>, refusal: fn(&Field) -> Option<String>| {
+        part(title, word, &all, |kind| &kind.name, refusal)
     };
+    let names = |title, word, all: Vec<&str>, refusal: fn(&str) -> Option<String>| {
+        part(title, word, &all, |name| name, |name| refusal(name))
+    };
+    let aggregates = contract::kinds("spark.spark_expression.AggExpr");
+    let operators = contract::kinds("spark.spark_operator.Operator");
+    let expressions = contract::kinds("spark.spark_expression.Expr");
     vec![
-        Part {
-            title: "Operators",
-            rows: of_kinds(
-                contract::kinds("spark.spark_operator.Operator"),
-                "operator",
-                probe::operator,
-            ),
-        },
-        Part {
-            title: "Expressions",
-            rows: of_kinds(
-                contract::kinds("spark.spark_expression.Expr"),
-                "expression",
-                probe::expression,
-            ),
-        },
-        Part {
-            title: "Scalar functions",
-            rows: named(contract::functions(), "function", probe::function),
-        },
-        Part {
-            title: "Aggregate functions",
-            rows: of_kinds(
-                contract::kinds("spark.spark_expression.AggExpr"),
-                "aggregate",
-                probe::aggregate,
-            ),
-        },
-        Part {
-            title: "Window functions",
-            rows: named(contract::window_functions(), "window", probe::window_function),
-        },
-        Part {
-            title: "Aggregate functions over windows",
-            rows: of_kinds(
-                contract::window_aggregates(),
-                "window aggregate",
-                probe::window_aggregate,
-            ),
-        },
+        kinds("Operators", "operator", operators, probe::operator),
+        kinds("Expressions", "expression", expressions, probe::expression),
+        names(
+            "Scalar functions",
+            "function",
+            contract::functions(),
+            probe::function,
+        ),
+        kinds("Aggregate functions", "aggregate", aggregates, probe::aggregate),
+        names(
+            "Window functions",
+            "window",
+            contract::window_functions(),
+            probe::window_function,
+        ),
+        kinds(
+            "Aggregate functions over windows",
+            "window aggregate",
+            contract::window_aggregates(),
+            probe::window_aggregate,
+        ),
     ]
 }
 

@@ -7,8 +7,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use cne_proto::spark_operator::NativeScan;
-use cne_proto::v1::{QueryRequest, stage::Kind};
 use cne_semantics::{corpus, in_process, inventory};
 use prost::Message;
 
@@ -56,35 +54,16 @@ fn pack(folder: &Path, mark: &str) {
         request.query_id = uuid_of_zeros();
         request.driver_session_id = "corpus".into();
         request.description = String::new();
-        for prefix in prefixes(&request, mark) {
-            corpus::move_files(&mut request, &prefix, corpus::ROOT);
-        }
+        corpus::move_files(&mut request, |path| {
+            let (_, below) = path.split_once(mark)?;
+            Some(format!("{}{below}", corpus::ROOT))
+        });
         fs::write(path, request.encode_to_vec()).unwrap();
     }
 }
 
 fn uuid_of_zeros() -> String {
     "00000000-0000-0000-0000-000000000000".into()
-}
-
-/// What stands before `tables/` in the paths of the files, and ends with the mark.
-fn prefixes(request: &QueryRequest, mark: &str) -> BTreeSet<String> {
-    let blocks = request.stages.iter().filter_map(|stage| match &stage.kind {
-        Some(Kind::Block(block)) => Some(block),
-        _ => None,
-    });
-    let partitions = blocks.flat_map(|block| block.scans.iter().flat_map(|scan| &scan.partitions));
-    let scans = partitions.map(|partition| NativeScan::decode(&partition[..]).unwrap());
-    let paths = scans.flat_map(|scan| {
-        let files = scan
-            .file_partition
-            .into_iter()
-            .flat_map(|partition| partition.partitioned_file);
-        files.map(|file| file.file_path).collect::<Vec<_>>()
-    });
-    paths
-        .filter_map(|path| Some(path[..path.find(mark)? + mark.len()].to_owned()))
-        .collect()
 }
 
 async fn replay(folder: &Path) -> ExitCode {

@@ -23,8 +23,8 @@ object SessionSettings {
 
   /** What of the session's settings is not executed. */
   def unsupported(conf: SQLConf): Seq[Unsupported] =
-    conf.getAllConfs.toSeq.sorted.collect {
-      case (key, value) if isWatched(key) && !isRight(key, value) =>
+    conf.getAllConfs.filter { case (key, value) => isWatched(key) && !isRight(key, value) }.toSeq.sorted.map {
+      case (key, value) =>
         Unsupported(s"setting $key=$value", "its effect on answers is not known to the pool", s"RESET $key")
     }
 

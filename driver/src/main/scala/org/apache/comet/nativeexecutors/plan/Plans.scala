@@ -92,8 +92,8 @@ private[plan] object Plans {
       case _: Cast | _: ToPrettyString => expression.children.exists(child => holdsDates(child.dataType))
       case _                           => false
     }
-    val writes = plan.expressions.exists(_.exists(e => writesDates(e) && e.dataType == StringType))
-    if (writes && plan.conf.getConf(policy).toString == "LEGACY") {
+    def writes = plan.expressions.exists(_.exists(e => writesDates(e) && e.dataType == StringType))
+    if (plan.conf.getConf(policy).toString == "LEGACY" && writes) {
       Seq(Unsupported(s"${plan.nodeName}: a date as text", s"${policy.key} is LEGACY", s"SET ${policy.key}=CORRECTED"))
     } else Nil
   }
