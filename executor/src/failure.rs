@@ -9,7 +9,7 @@ use cne_fragment::FragmentError;
 use cne_fragment::scan::ScanError;
 use cne_proto::v1::{OutputName, TaskFailure};
 use cne_spark_functions::SparkError;
-use cne_storage::{AccessError, StoreError};
+use cne_storage::{AccessError, IdentityError, StoreError};
 use cne_task::codes::{self, Code};
 use cne_task::{TaskIdentity, UnknownBlock, failure};
 use datafusion::error::DataFusionError;
@@ -123,12 +123,29 @@ fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn 
 
 /// The innermost cause that has a code decides, except that our own types decide over what they wrap.
 fn classify(error: &DataFusionError) -> Class {
+    // Whatever wraps it: a store or a file is only where it came to light.
+    if let Some(identity) = IdentityError::find(error) {
+        return identity_class(identity);
+    }
     let own = chain(error).find_map(own_class);
     own.or_else(|| chain(error).filter_map(foreign_class).last())
         .unwrap_or(Class {
             code: codes::TASK_FAILED,
             again: false,
         })
+}
+
+fn identity_class(error: &IdentityError) -> Class {
+    match error.retryable() {
+        true => Class {
+            code: codes::IDENTITY,
+            again: true,
+        },
+        false => Class {
+            code: codes::IDENTITY_REFUSED,
+            again: false,
+        },
+    }
 }
 
 fn own_class(cause: &(dyn Error + 'static)) -> Option<Class> {

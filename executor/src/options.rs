@@ -1,9 +1,10 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cne_settings::{ExecutorSettings, ShuffleCompression};
-use cne_storage::{ClientOptions, Compression};
+use cne_storage::{Buckets, BucketsError, ClientOptions, Compression};
 use cne_task::ticket::{KeyError, TicketKeys};
 
 /// Commit records are read whole, by each executor that reads one of their buckets.
@@ -71,6 +72,9 @@ pub enum OptionsError {
     /// The address to listen on has to be an IP address.
     #[error("CNE_EXECUTOR_GRPC_ADDRESS {0:?} is not an IP address with a port")]
     Address(String),
+    /// `CNE_BUCKETS_FILE` cannot be used.
+    #[error("CNE_BUCKETS_FILE is not usable")]
+    Buckets(#[from] BucketsError),
 }
 
 /// The host that was given, or the one that is listened on when it is one.
@@ -86,10 +90,11 @@ impl Options {
     /// Takes the options from the settings.
     ///
     /// # Errors
-    /// Unusable ticket keys; a host name where an IP address is needed.
+    /// Unusable ticket keys; a host name where an IP address is needed; an unusable file of buckets.
     pub fn from_settings(settings: &ExecutorSettings) -> Result<Self, OptionsError> {
         let grpc_host = settings.grpc_address.host.trim_matches(['[', ']']);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let buckets = settings.buckets_file.as_deref().map(Buckets::read).transpose()?;
         Ok(Self {
             flight_host: settings.flight_address.host.clone(),
             flight_port: settings.flight_address.port,
@@ -113,6 +118,7 @@ impl Options {
                 connect_timeout: settings.store_connect_timeout,
                 request_timeout: settings.store_request_timeout,
                 retry_timeout: settings.store_retry_timeout,
+                buckets: Arc::new(buckets.unwrap_or_default()),
                 ..ClientOptions::default()
             },
             file_roots: settings.file_roots.iter().map(PathBuf::from).collect(),

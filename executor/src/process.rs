@@ -89,7 +89,7 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     let work_dir = fresh_work_dir(&work_root)?;
     // Not on the threads of tasks, which may compute for long.
     options.client.runtime = Some(tokio::runtime::Handle::current());
-    let totals = Arc::new(Totals::default());
+    let totals = Arc::new(Totals::new(Arc::clone(options.client.clients.identity_counts())));
     let client = ClientOptions {
         counts: Arc::clone(totals.store_requests()),
         ..options.client.clone()
@@ -99,6 +99,8 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
         .await
         .map_err(std::io::Error::other)?;
     let (store, prefix) = opened?;
+    let clients = Arc::clone(&options.client.clients);
+    tokio::spawn(async move { clients.warm().await });
     let mut store = ShuffleStore::new(store, prefix);
     let local = LocalParts::open(work_dir.path().join("outputs"), options.local_quota)?;
     let keys = Arc::new(options.ticket_keys.clone());

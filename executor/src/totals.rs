@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use cne_storage::RequestCounts;
+use cne_storage::{IdentityCounts, RequestCounts};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
@@ -21,9 +21,18 @@ pub struct Totals {
     bytes: Counter,
     store_requests: Arc<RequestCounts>,
     scan_requests: Arc<RequestCounts>,
+    identity: Arc<IdentityCounts>,
 }
 
 impl Totals {
+    /// Zeros, and the process's requests for credentials.
+    pub fn new(identity: Arc<IdentityCounts>) -> Self {
+        Self {
+            identity,
+            ..Self::default()
+        }
+    }
+
     /// Requests for outputs of tasks, to the pool's storage.
     pub fn store_requests(&self) -> &Arc<RequestCounts> {
         &self.store_requests
@@ -60,6 +69,7 @@ impl Totals {
         registry.register_collector(Box::new(Requests {
             of_outputs: Arc::clone(&self.store_requests),
             of_scans: Arc::clone(&self.scan_requests),
+            identity: Arc::clone(&self.identity),
         }));
         registry.register("rows_produced", "Rows that tasks have written", self.rows.clone());
         registry.register(
@@ -108,6 +118,7 @@ impl Totals {
             "bytes_produced": self.bytes.get(),
             "store_requests": requests(&self.store_requests),
             "scan_requests": requests(&self.scan_requests),
+            "identity_requests": self.identity.snapshot().into_iter().collect::<std::collections::BTreeMap<_, _>>(),
         })
     }
 }
@@ -129,6 +140,7 @@ fn requests(counts: &RequestCounts) -> Value {
 struct Requests {
     of_outputs: Arc<RequestCounts>,
     of_scans: Arc<RequestCounts>,
+    identity: Arc<IdentityCounts>,
 }
 
 impl Collector for Requests {
@@ -154,6 +166,14 @@ impl Collector for Requests {
                 ConstCounter::new(count).encode(bytes.encode_family(&labels)?)?;
             }
         }
+        let help = "Requests for credentials, by outcome";
+        let mut asked = encoder.encode_descriptor("identity_requests", help, None, MetricType::Counter)?;
+        for (outcome, count) in self.identity.snapshot() {
+            ConstCounter::new(count).encode(asked.encode_family(&[("outcome", outcome)])?)?;
+        }
+        let help = "Credentials that a store refused before their expiry, and that were replaced";
+        let renewed = encoder.encode_descriptor("identity_renewals", help, None, MetricType::Counter)?;
+        ConstCounter::new(self.identity.renewed()).encode(renewed)?;
         Ok(())
     }
 }

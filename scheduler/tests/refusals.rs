@@ -58,7 +58,7 @@ fn changed(change: impl FnOnce(&mut QueryRequest)) -> Bytes {
 fn the_request_they_start_from_is_accepted() {
     accept(&changed(|_| {})).unwrap();
     accept(&bytes(&request(vec![files(
-        &[("fs.s3a.path.style.access", "true")],
+        &[],
         &["file:///data/t/a%20b.parquet", "s3a://b/c"],
     )])))
     .unwrap();
@@ -207,6 +207,14 @@ fn secrets_and_foreign_files() {
     .unwrap_err();
     assert_eq!(failure.detail.code, "CNE-1010");
     assert!(!failure.to_string().contains("hush"), "{failure}");
+    refused(
+        "CNE-1012",
+        &["fs.s3a.path.style.access"],
+        &scan(&[("fs.s3a.path.style.access", "true")], "s3a://b/f"),
+    );
+    let signed = accept(&scan(&[], "s3a://b/f?X-Amz-Signature=hush")).unwrap_err();
+    assert_eq!(signed.detail.code, "CNE-1010");
+    assert!(!signed.to_string().contains("hush"), "{signed}");
     for path in [
         "file:///etc/passwd",
         "file:///data/t/../secret",

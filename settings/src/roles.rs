@@ -111,6 +111,8 @@ settings! {
         pub store_request_timeout: Duration = "CNE_STORE_REQUEST_TIMEOUT" default "20s";
         /// A request to the object store that failed for the moment (5xx, throttling, timeout, lost connection) is repeated for this long; then its task fails and is tried again.
         pub store_retry_timeout: Duration = "CNE_STORE_RETRY_TIMEOUT" default "30s";
+        /// File (TOML) that says how S3 buckets are reached: region, endpoint, path style, requester pays, KMS key, role, anonymous. See operations.md. Without it, as the `AWS_*` variables say.
+        pub buckets_file: Option<PathBuf> = "CNE_BUCKETS_FILE";
         /// Directories below which `file:` tables may be read. None by default: then no local file is read.
         pub file_roots: Vec<String> = "CNE_FILE_ROOTS";
         /// Whatever is below CNE_STORAGE_URL is removed when it is older than this: what was left by processes that died. Longer than the longest query and lease; 0s: never.

@@ -1,4 +1,5 @@
 use arrow::error::ArrowError;
+use cne_identity::IdentityError;
 use datafusion::error::DataFusionError;
 
 /// Why an output could not be written or read.
@@ -89,6 +90,9 @@ pub enum StoreError {
         /// How many there are.
         num_buckets: usize,
     },
+    /// The process has no usable identity.
+    #[error("the object store cannot be asked without credentials")]
+    Identity(#[from] IdentityError),
     /// A storage URL that cannot be used.
     #[error("storage URL {url:?} cannot be used: {reason}; expected file:///directory or s3://bucket/prefix")]
     InvalidUrl {
@@ -111,7 +115,10 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the same task, tried again, may succeed. A lost output is not: its producer has to run first.
     pub fn retryable(&self) -> bool {
-        matches!(self, Self::Transient { .. } | Self::LocalDisk { .. })
+        match IdentityError::find(self) {
+            Some(error) => error.retryable(),
+            None => matches!(self, Self::Transient { .. } | Self::LocalDisk { .. }),
+        }
     }
 
     /// Whether the output of a producer is gone, so that the query has to be restarted.

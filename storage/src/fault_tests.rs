@@ -21,7 +21,7 @@ use object_store::{
 };
 
 use crate::counts::CountedStore;
-use crate::open::s3_builder;
+use crate::clients::s3_builder;
 use crate::tests::{attempt, check_buckets, context, first, schema, write};
 use crate::*;
 

@@ -8,13 +8,17 @@
 //! * [`ShuffleStore`] is the entrance: [`ShuffleStore::writer`], [`ShuffleStore::record`], [`ShuffleStore::read`], deletion.
 //! * [`ShuffleWriter`] gathers rows per bucket within the task's memory pool and spills through the task's disk manager.
 //! * [`open_store`] turns a storage URL into a store and a prefix.
+//! * [`ClientOptions`] and [`Buckets`] say how buckets are reached; [`Clients`] are those of the process, one per bucket, each with the identity of
+//!   `cne-identity` that its bucket wants.
 //! * [`ExecutorObjectStores`] is the registry that scans read through: `file:` under configured roots, S3 per bucket, nothing else.
 //!
 //! Results are map outputs with one bucket.
 
 mod behind;
+mod buckets;
 mod cache;
 mod checksum;
+mod clients;
 mod counts;
 mod delete;
 mod encode;
@@ -29,6 +33,7 @@ mod partition;
 mod peers;
 mod reader;
 mod registry;
+mod renewed;
 mod retry;
 mod rooted;
 mod source;
@@ -39,13 +44,16 @@ mod upload;
 mod windows;
 mod writer;
 
+pub use buckets::{BucketSettings, Buckets, BucketsError};
+pub use clients::{ClientOptions, Clients};
+pub use cne_identity::{IdentityCounts, IdentityError};
 pub use counts::{Outcome, RequestCount, RequestCounts, Verb};
 pub use encode::Compression;
 pub use error::StoreError;
 pub use kept::Publication;
 pub use key::{MapOutput, MapOutputId, OutputVersion, TaskAttempt};
 pub use local::{LocalParts, LocalUsage};
-pub use open::{ClientOptions, open_store};
+pub use open::open_store;
 pub use output::Durability;
 pub use partition::{PartitionedBatch, partition_batch};
 pub use peers::{PeerError, Peers};

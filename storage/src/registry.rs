@@ -10,7 +10,6 @@ use url::Url;
 
 use crate::ClientOptions;
 use crate::counts::CountedStore;
-use crate::open::s3_bucket;
 use crate::rooted::RootedFileSystem;
 
 /// Why an executor does not read what a plan asks for. None of these goes away by trying again.
@@ -55,7 +54,7 @@ impl AccessError {
     }
 }
 
-/// The object stores of an executor: `file:` below the configured roots, one cached client per S3 bucket, and nothing else.
+/// The object stores of an executor: `file:` below the configured roots, one client per S3 bucket, and nothing else.
 #[derive(Debug)]
 pub struct ExecutorObjectStores {
     files: Arc<dyn ObjectStore>,
@@ -80,8 +79,7 @@ impl ExecutorObjectStores {
         if let Some(store) = buckets.get(bucket) {
             return Ok(Arc::clone(store));
         }
-        let client =
-            s3_bucket(bucket, &self.client).map_err(|error| DataFusionError::ObjectStore(Box::new(error)))?;
+        let client = self.client.bucket(bucket)?;
         let store: Arc<dyn ObjectStore> =
             Arc::new(CountedStore::new(client, Arc::clone(&self.client.counts)));
         buckets.insert(bucket.to_string(), Arc::clone(&store));

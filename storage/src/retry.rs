@@ -1,6 +1,7 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+use cne_identity::IdentityError;
 use object_store::Error;
 use object_store::path::Path;
 
@@ -33,7 +34,8 @@ impl Default for RetryPolicy {
 
 /// Whether the store may answer otherwise next time.
 pub(crate) fn is_transient(error: &Error) -> bool {
-    matches!(error, Error::Generic { .. } | Error::JoinError { .. })
+    // Credentials have a patience of their own.
+    IdentityError::find(error).is_none() && matches!(error, Error::Generic { .. } | Error::JoinError { .. })
 }
 
 impl RetryPolicy {

@@ -51,6 +51,8 @@ codes! {
     FILE_CONTENT = "CNE-2013", false, "A data file holds what is not read as Spark would: a column of another type, an ambiguous name, dates of the Julian calendar.";
     UNKNOWN_BLOCK = "CNE-2014", true, "An executor does not have the block that a task names; it is sent again.";
     TASK_WORN = "CNE-2015", true, "A task was started again and again, and its executors were lost each time.";
+    IDENTITY = "CNE-2016", true, "An executor could not get credentials for the moment: the service that issues them is busy or away, or its token has expired.";
+    IDENTITY_REFUSED = "CNE-2017", false, "An executor has no usable identity: its configuration, its token file, or the service that issues credentials said no.";
     CANCELLED = "CNE-3001", false, "The query was cancelled by the client.";
     DEADLINE = "CNE-3002", false, "The query took longer than its deadline.";
     NO_EXECUTORS = "CNE-3003", true, "No executor was there for longer than the configured wait.";

@@ -75,9 +75,7 @@ pub(crate) const DATETIME_MODE: &str = "spark.sql.parquet.datetimeRebaseModeInRe
 /// The same for INT96 timestamps.
 pub(crate) const INT96_MODE: &str = "spark.sql.parquet.int96RebaseModeInRead";
 
-/// What a driver may say of the store; each with or without `bucket.<name>.` after `fs.s3a.`.
-const OPTIONS: [&str; 2] = ["path.style.access", "requester.pays.enabled"];
-
+/// A driver says nothing of a store: how executors reach it is their own configuration.
 fn check_option(key: &str, found: &mut Vec<ScanRejection>) {
     const SECRET: [&str; 9] = [
         "access.key",
@@ -99,28 +97,15 @@ fn check_option(key: &str, found: &mut Vec<ScanRejection>) {
     } else if lower.ends_with("endpoint") {
         (
             "endpoints are the executors' own configuration",
-            "configure the endpoint on the executors (AWS_ENDPOINT_URL)",
-        )
-    } else if !is_option(key) {
-        (
-            "executors do not read it",
-            "remove it, or configure the executors' own access",
+            "configure the endpoint on the executors (AWS_ENDPOINT_URL, CNE_BUCKETS_FILE)",
         )
     } else {
-        return;
+        (
+            "executors do not read it",
+            "remove it, or configure the executors' own access (CNE_BUCKETS_FILE)",
+        )
     };
     found.push(rejection(format!("object store option {key}"), reason, hint));
-}
-
-fn is_option(key: &str) -> bool {
-    let Some(rest) = key.strip_prefix("fs.s3a.") else {
-        return false;
-    };
-    let of_bucket = rest
-        .strip_prefix("bucket.")
-        .and_then(|rest| rest.split_once('.'))
-        .map(|(_, rest)| rest);
-    OPTIONS.contains(&of_bucket.unwrap_or(rest))
 }
 
 fn check_field(common: &NativeScanCommon, field: &SparkStructField, found: &mut Vec<ScanRejection>) {

@@ -218,6 +218,10 @@ fn paths(stage: u32, scan: &NativeScan, accepts: &Accepts) -> Vec<(Code, Rejecti
                 codes::SECRET,
                 rejection(stage, "native_scan", &what, "the URL carries a user or password"),
             ));
+        } else if let Some((what, _)) = url.split_once('?') {
+            // Spark encodes a question mark of a name.
+            let reason = "the URL carries a query, which may be a signature";
+            found.push((codes::SECRET, rejection(stage, "native_scan", what, reason)));
         } else if let (Some(path), Some(roots)) = (local_path(url), &accepts.file_roots)
             && !roots.iter().any(|root| is_under(&path, root))
         {

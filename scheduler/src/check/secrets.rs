@@ -26,6 +26,7 @@ pub(super) fn is_secret_key(key: &str) -> bool {
         "rolearn",
         "externalid",
         "apikey",
+        "connectionstring",
     ];
     PARTS.iter().any(|part| key.contains(part))
 }

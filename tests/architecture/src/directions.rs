@@ -11,7 +11,8 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("cne-startup", &["cne-settings"]),
     ("cne-spark-functions", &[]),
     ("cne-fragment", &["cne-proto", "cne-spark-functions"]),
-    ("cne-storage", &["cne-proto"]),
+    ("cne-identity", &[]),
+    ("cne-storage", &["cne-proto", "cne-identity"]),
     ("cne-task", &["cne-proto", "cne-fragment"]),
     (
         "cne-scheduler",
@@ -21,7 +22,6 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
             "cne-startup",
             "cne-spark-functions",
             "cne-fragment",
-            "cne-storage",
             "cne-task",
         ],
     ),
@@ -66,9 +66,17 @@ const NEVER_REACH: &[(&str, &[&str])] = &[
     ),
     ("cne-spark-functions", &["ballista", "cne-"]),
     ("cne-fragment", &["ballista", "cne-storage", "cne-task"]),
+    (
+        "cne-identity",
+        &["ballista", "datafusion", "arrow", "tonic", "prost", "cne-"],
+    ),
     ("cne-storage", &["ballista", "cne-fragment", "cne-task"]),
     ("cne-task", &["ballista-scheduler", "ballista-executor"]),
-    ("cne-scheduler", &["ballista-executor", "cne-executor", "jni"]),
+    (
+        "cne-scheduler",
+        // It has no access to storage.
+        &["ballista-executor", "cne-executor", "cne-storage", "cne-identity", "aws-", "jni"],
+    ),
     ("cne-executor", &["ballista-scheduler", "cne-scheduler", "jni"]),
     ("cne-semantics", &["ballista", "cne-task", "cne-storage"]),
 ];

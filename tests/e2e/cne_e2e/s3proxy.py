@@ -17,7 +17,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 _PIECE = 256 * 1024
 _HEAD = 256 * 1024
 # What is answered in the server's place.
-_ERRORS = {"500": ("500 Internal Server Error", "InternalError"), "503": ("503 Slow Down", "SlowDown")}
+_ERRORS = {"500": ("500 Internal Server Error", "InternalError"), "503": ("503 Slow Down", "SlowDown"),
+           # What S3 says of a session that was revoked, and what AWS says of one that has ended.
+           "revoked": ("403 Forbidden", "InvalidAccessKeyId"), "expired": ("400 Bad Request", "ExpiredToken")}
 
 
 @dataclass
@@ -37,6 +39,8 @@ class Request:
     # The server's answer, and when it came; 0 while there is none.
     status: int = 0
     answered: float = 0
+    # Whose signature it has; empty without one.
+    key: str = ""
     # What was done to it.
     fault: str = ""
 
@@ -45,7 +49,7 @@ class Request:
 class Fault:
     """What happens to the requests that `matches` chooses: after the first `skip`, `times` of them.
 
-    `how` is 500 or 503 (answered in the server's place), slow (`seconds` later), reset (before the server sees it), truncated (half of the
+    `how` is 500, 503, revoked or expired (answered in the server's place), slow (`seconds` later), reset (before the server sees it), truncated (half of the
     answer's body), lost (done by the server, and the answer is a reset), before or after (`hook` is called while the request, or its answer,
     is held; afterwards it goes on, unless the hook says False: then the connection is reset)."""
 
@@ -187,6 +191,7 @@ class Proxy:
         headers = _headers(lines)
         path, kind = kind_of(verb, target)
         request = Request(client, verb, kind, path, time.time(), "range" in headers)
+        request.key = _signer(headers)
         fault = self._begin(request)
         how = fault.how if fault else ""
         if how == "before":
@@ -283,6 +288,11 @@ def _reset(writer: asyncio.StreamWriter) -> None:
 
 def _headers(lines: list[str]) -> dict[str, str]:
     return {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines[1:] if line)}
+
+
+def _signer(headers: dict[str, str]) -> str:
+    """The access key of a signature."""
+    return headers.get("authorization", "").partition("Credential=")[2].partition("/")[0]
 
 
 async def _body(reader, writer, headers: dict[str, str], request: Request, count: str) -> None:

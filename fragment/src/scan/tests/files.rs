@@ -169,10 +169,12 @@ fn what_cannot_be_read_is_said_at_submission() {
             "encryption",
             "object store option fs.s3a.access.key",
             "object store option fs.s3a.aws.credentials.provider",
+            "object store option fs.s3a.bucket.b.requester.pays.enabled",
             "object store option fs.s3a.bucket.b.secret.key",
             "object store option fs.s3a.comet.credential.provider.class",
             "object store option fs.s3a.committer.name",
-            "object store option fs.s3a.endpoint"
+            "object store option fs.s3a.endpoint",
+            "object store option fs.s3a.path.style.access"
         ]
     );
     assert_eq!(

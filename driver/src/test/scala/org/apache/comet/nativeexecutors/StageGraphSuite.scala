@@ -143,13 +143,14 @@ class StageGraphSuite extends CometSession {
     assert(block.toStringUtf8.sliding(sql.length).count(_ == sql) == 1)
   }
 
-  test("no credential and no endpoint leaves the driver") {
-    val secrets = Seq("fs.s3a.access.key", "fs.s3a.secret.key", "fs.s3a.session.token", "fs.s3a.endpoint")
+  test("of a bucket nothing but its paths leaves the driver") {
+    val secrets = Seq("access.key", "secret.key", "session.token", "endpoint", "bucket.b.path.style.access", "requester.pays.enabled")
+      .map("fs.s3a." + _)
     val message = NativeScanCommon.newBuilder()
     secrets.foreach(message.putObjectStoreOptions(_, "XSECRETX"))
-    message.putObjectStoreOptions("fs.s3a.bucket.b.path.style.access", "true")
-    val sent = plan.Messages.scanCommon(message.build().toByteArray, Map.empty, Map.empty)
-    assert(sent.getObjectStoreOptionsMap.asScala == Map("fs.s3a.bucket.b.path.style.access" -> "true"))
+    val mode = Map("spark.sql.parquet.int96RebaseModeInRead" -> "CORRECTED")
+    val sent = plan.Messages.scanCommon(message.build().toByteArray, Map.empty, mode)
+    assert(sent.getObjectStoreOptionsMap.asScala == mode)
   }
 
   test("settings are set where the user has not set them, and taken back") {

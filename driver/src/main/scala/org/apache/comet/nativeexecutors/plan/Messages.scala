@@ -9,13 +9,10 @@ import org.apache.comet.shaded.protobuf.{Descriptors, Message}
 
 /**
  * Rewrites Comet's messages before they leave the driver: subquery values become literals, the SQL text that every
- * expression repeats is kept once per block, Catalyst's ids and the scans' own data go, and of the options of the
- * object store only the harmless ones stay.
+ * expression repeats is kept once per block, Catalyst's ids and the scans' own data go, and so
+ * do all options of the object store.
  */
 object Messages {
-
-  /** What a storage option may be called to be sent. No credential and no endpoint is among them. */
-  private val sentOptions = """fs\.s3a\.(bucket\.[^.]+\.)?(path\.style\.access|requester\.pays\.enabled)""".r
 
   private val unchanged: PartialFunction[Message, Message] = PartialFunction.empty
 
@@ -28,12 +25,12 @@ object Messages {
 
   /**
    * A scan's common part as it is sent. Its filters only prune: they raise no error, so they need no SQL text. `readModes`
-   * are settings of Spark for the reader; they travel beside the options of the store.
+   * are settings of Spark for the reader; they travel in the place of the store's options, none of which leaves the driver:
+   * how executors reach a bucket is their own configuration.
    */
   def scanCommon(bytes: Array[Byte], subqueries: Map[Long, Expr], readModes: Map[String, String]): NativeScanCommon = {
     val common = withoutContext(inlined(NativeScanCommon.parseFrom(bytes), subqueries)).asInstanceOf[NativeScanCommon]
-    val kept = common.getObjectStoreOptionsMap.asScala.filter { case (key, _) => sentOptions.matches(key) }
-    common.toBuilder.clearObjectStoreOptions().putAllObjectStoreOptions((kept ++ readModes).asJava).build()
+    common.toBuilder.clearObjectStoreOptions().putAllObjectStoreOptions(readModes.asJava).build()
   }
 
   /** Any other message with expressions: an exchange's partitioning. Its contexts have their texts in them. */
