@@ -25,8 +25,10 @@ fn main() -> ExitCode {
 }
 
 fn options(settings: &SchedulerSettings) -> Result<Options, Failed> {
-    let keys = TicketKeys::parse(settings.ticket_key.expose())?;
+    let local = Options::local(TicketKeys::parse(settings.ticket_key.expose())?);
+    let further = settings.accepted_spark_versions.iter().cloned();
     Ok(Options {
+        spark_versions: local.spark_versions.iter().cloned().chain(further).collect(),
         flight_address: resolve(&settings.flight_address)?,
         executor_address: resolve(&settings.executor_address)?,
         http_address: resolve(&settings.http_address)?,
@@ -54,7 +56,7 @@ fn options(settings: &SchedulerSettings) -> Result<Options, Failed> {
             cne_settings::Durability::Store => Durability::Store,
         },
         target_partition_bytes: settings.target_partition_bytes.bytes(),
-        ..Options::local(keys)
+        ..local
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use cne_proto::decode::Limits;
+use cne_proto::{SPARK_VERSIONS, decode::Limits};
 use cne_task::{Durability, ticket::TicketKeys};
 
 use crate::demand::Policy;
@@ -32,6 +32,8 @@ pub struct Options {
     pub max_queries: usize,
     /// Directories whose files may be scanned; `None` leaves that to the executors.
     pub file_roots: Option<Vec<PathBuf>>,
+    /// Versions of Spark whose drivers are served, exactly as they name themselves.
+    pub spark_versions: Vec<String>,
     /// Longest time that a query may take.
     pub query_deadline: Duration,
     /// How long a query waits without any executor.
@@ -71,6 +73,7 @@ impl Options {
             max_stages: 1000,
             max_queries: 1000,
             file_roots: None,
+            spark_versions: SPARK_VERSIONS.iter().map(ToString::to_string).collect(),
             query_deadline: Duration::from_secs(3600),
             executor_wait: Duration::from_secs(600),
             executor_timeout: Duration::from_secs(4),

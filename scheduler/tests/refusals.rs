@@ -27,6 +27,7 @@ fn accept(bytes: &Bytes) -> Result<(), Failure> {
             ..Limits::default()
         },
         file_roots: Some(vec!["/data/t".into()]),
+        spark_versions: vec!["4.1.3".into(), "4.1.1-amzn-0".into()],
     };
     let request = check::request(bytes, &accepts)?;
     let sizing = Sizing {
@@ -76,11 +77,12 @@ fn versions_name_both_sides() {
         &["abc", cne_proto::schema_fingerprint()],
         &changed(|r| r.schema_fingerprint = "abc".into()),
     );
-    refused(
-        "CNE-1003",
-        &["4.0.0", "4.1.3"],
-        &changed(|r| r.spark_version = "4.0.0".into()),
-    );
+    accept(&changed(|r| r.spark_version = "4.1.1-amzn-0".into())).unwrap();
+    // Neither a prefix nor an extension of a version that is served.
+    for other in ["4.0.0", "4.1.1", "4.1.3-amzn-0", "4.1.1-amzn-00", ""] {
+        let names = [other, "4.1.3", "4.1.1-amzn-0", "CNE_ACCEPTED_SPARK_VERSIONS"];
+        refused("CNE-1003", &names, &changed(|r| r.spark_version = other.into()));
+    }
 }
 
 #[test]

@@ -44,6 +44,8 @@ settings! {
         pub max_request_bytes: ByteSize = "CNE_MAX_REQUEST_BYTES" default "64MiB";
         /// Directories below which `file:` tables may be read; a plan with another one is refused. None by default: then no local file is read.
         pub file_roots: Vec<String> = "CNE_FILE_ROOTS";
+        /// Further versions of Spark whose drivers are served, exactly as they name themselves (such as `4.1.1-amzn-0`). What such a Spark does otherwise than the one that the pool was built for changes its answers. See emr.md.
+        pub accepted_spark_versions: Vec<String> = "CNE_ACCEPTED_SPARK_VERSIONS";
         /// Deepest nesting of messages in a plan.
         pub max_request_depth: usize = "CNE_MAX_REQUEST_DEPTH" default "2000";
         /// Most stages in one query.
@@ -80,7 +82,7 @@ settings! {
         if self.scale_min_executors > self.scale_max_executors {
             return Err(SettingsError::Contradiction("CNE_SCALE_MIN_EXECUTORS is above CNE_SCALE_MAX_EXECUTORS"));
         }
-        Ok(())
+        spark_versions(&self.accepted_spark_versions)
     }
 }
 
@@ -151,6 +153,26 @@ settings! {
             Some(host) => plaintext("CNE_HOST", host, self.allow_plaintext),
             None => Ok(()),
         }
+    }
+}
+
+// A pattern or a bare `4.1` would look as if it accepted every patch version, and would match none.
+fn spark_versions(versions: &[String]) -> Result<(), SettingsError> {
+    let exact = |version: &str| {
+        let numbers = version.split(|c: char| !c.is_ascii_digit() && c != '.').next();
+        let three = numbers.is_some_and(|n| n.split('.').filter(|part| !part.is_empty()).count() >= 3);
+        three
+            && version
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || ".-_+".contains(c))
+    };
+    match versions.iter().find(|version| !exact(version)) {
+        None => Ok(()),
+        Some(version) => Err(SettingsError::Invalid {
+            origin: "CNE_ACCEPTED_SPARK_VERSIONS".to_owned(),
+            expected: "exact versions such as 4.1.1-amzn-0",
+            value: Some(version.clone()),
+        }),
     }
 }
 

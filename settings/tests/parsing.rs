@@ -48,6 +48,21 @@ fn a_flag_wins_over_a_variable_and_a_variable_over_the_default() {
 }
 
 #[test]
+fn versions_of_spark_are_exact() {
+    let list = scheduler(&["--accepted-spark-versions", "4.1.1-amzn-0, 4.1.3.0"]).unwrap();
+    assert_eq!(list.accepted_spark_versions, ["4.1.1-amzn-0", "4.1.3.0"]);
+    for bad in ["4.1", "4.1.*", "4.1.x-amzn-0", "*", "amzn"] {
+        let error = scheduler(&["--accepted-spark-versions", bad])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("CNE_ACCEPTED_SPARK_VERSIONS") && error.contains(bad),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn what_is_unknown_is_named_with_its_nearest_neighbour() {
     let error = executor(&["--task-slot", "3"], &[]).unwrap_err().to_string();
     assert_eq!(error, "unknown flag --task-slot; did you mean --task-slots?");

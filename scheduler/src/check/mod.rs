@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use bytes::Bytes;
 use cne_fragment::scan::check_file;
 use cne_proto::{
-    COMET_VERSION, SPARK_VERSIONS,
+    COMET_VERSION,
     decode::{DecodeError, Limits, decode_strict, decode_strict_shared},
     schema_fingerprint,
     spark_operator::{NativeScan, NativeScanCommon, Operator, operator::OpStruct},
@@ -39,6 +39,8 @@ pub struct Accepts {
     pub limits: Limits,
     /// Directories whose files may be scanned; `None` leaves the check to the executors.
     pub file_roots: Option<Vec<PathBuf>>,
+    /// Versions of Spark whose drivers are served, as they name themselves.
+    pub spark_versions: Vec<String>,
 }
 
 /// Reads and checks a request.
@@ -55,7 +57,7 @@ pub fn request(bytes: &Bytes, accepts: &Accepts) -> Result<QueryRequest, Failure
             "query_id is not a lower-case UUID",
         ));
     }
-    versions(&request)?;
+    versions(&request, &accepts.spark_versions)?;
     let unknown: Vec<_> = request
         .config
         .keys()
@@ -81,7 +83,7 @@ pub fn request(bytes: &Bytes, accepts: &Accepts) -> Result<QueryRequest, Failure
     Ok(request)
 }
 
-fn versions(request: &QueryRequest) -> Result<(), Failure> {
+fn versions(request: &QueryRequest, served: &[String]) -> Result<(), Failure> {
     if request.comet_version != COMET_VERSION {
         let text = format!(
             "the driver has Comet {}, the pool was built for {COMET_VERSION}",
@@ -97,10 +99,12 @@ fn versions(request: &QueryRequest) -> Result<(), Failure> {
         );
         return Err(Failure::new(codes::FINGERPRINT, text));
     }
-    if !SPARK_VERSIONS.contains(&request.spark_version.as_str()) {
+    if !served.contains(&request.spark_version) {
         let text = format!(
-            "the driver has Spark {}, the pool knows {SPARK_VERSIONS:?}",
-            request.spark_version
+            "the driver has Spark {}, the pool serves {}. Another version can give other answers; \
+             who accepts that names it in CNE_ACCEPTED_SPARK_VERSIONS of the scheduler",
+            request.spark_version,
+            served.join(", ")
         );
         return Err(Failure::new(codes::SPARK_VERSION, text));
     }

@@ -132,7 +132,7 @@ impl FrontEnd {
             "status": "ok",
             "version": env!("CARGO_PKG_VERSION"),
             "comet_version": cne_proto::COMET_VERSION,
-            "spark_versions": cne_proto::SPARK_VERSIONS,
+            "spark_versions": self.options.spark_versions,
             "schema_fingerprint": cne_proto::schema_fingerprint(),
             "pool": self.options.pool_name,
             "slots": executors.iter().map(|e| e.slots).sum::<u32>(),

@@ -82,6 +82,7 @@ impl Queries {
         let accepts = Accepts {
             limits: options.limits,
             file_roots: options.file_roots.clone(),
+            spark_versions: options.spark_versions.clone(),
         };
         let checked = tokio::task::spawn_blocking(move || {
             check::request(&bytes, &accepts).map(|request| (request, Sha256::digest(&bytes).into()))

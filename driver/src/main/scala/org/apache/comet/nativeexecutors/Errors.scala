@@ -42,16 +42,20 @@ object NativeExecutorsUnsupportedException {
  */
 final class NativeExecutorsException(
     val code: String,
-    message: String,
+    val text: String,
     val retryable: Boolean,
     cause: Option[Throwable] = None
-) extends SparkException(s"[$code] $message", cause.orNull)
+) extends SparkException(s"[$code] $text", cause.orNull)
 
 /** Codes that the driver itself raises. */
 object Codes {
   val Unsupported = "CNE-1012"
   val Unreachable = "CNE-5001"
   val ResultSchema = "CNE-5002"
+  val Connection = "CNE-5003"
+  val Untrusted = "CNE-5004"
+  val Unauthenticated = "CNE-5005"
+  val NoSparkExecutor = "CNE-5006"
   val ResultGone = "CNE-4004"
   // Of the scheduler and the executors.
   val UnknownQuery = "CNE-1014"

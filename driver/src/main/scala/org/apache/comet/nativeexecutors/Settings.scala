@@ -1,5 +1,6 @@
 package org.apache.comet.nativeexecutors
 
+import org.apache.spark.SparkConf
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -23,6 +24,15 @@ final case class Setting[T](key: String, typeName: String, default: String, doc:
       throw new IllegalArgumentException(s"$key must be $typeName, not '$text'")
     }
   }
+
+  /** The application's value, which a session cannot change: who may only run queries must not say whom the application trusts, or which file it sends. */
+  def atStart(application: SparkConf, session: SQLConf): T = {
+    val text = application.get(key, default)
+    if (session.getConfString(key, text) != text) {
+      throw new IllegalArgumentException(s"$key is set when the application starts; a session cannot change it")
+    }
+    parse(text.trim).getOrElse(throw new IllegalArgumentException(s"$key must be $typeName"))
+  }
 }
 
 /** Every `spark.comet.nativeExecutors.*` key that a user may set. */
@@ -42,9 +52,9 @@ object Settings {
 
   val SchedulerUrl: Setting[String] = Setting(
     s"$prefix.scheduler.url",
-    "grpc://host:port",
+    "grpc://host:port or grpc+tls://host:port",
     "grpc://127.0.0.1:50050",
-    "The scheduler's Flight address.",
+    "The scheduler's Flight address. Without TLS, loopback only.",
     text => Option(text).filter(_.matches("grpc(\\+tcp|\\+tls)?://[^/@]+:[0-9]+/?")).map(_.stripSuffix("/"))
   )
 
@@ -88,6 +98,65 @@ object Settings {
     _.toLongOption.filter(_ >= 0)
   )
 
+  private val file = "a file"
+  private val fileDoc = "An absolute path, or the name of a file that `spark.files` ships."
+
+  val TlsCa: Setting[String] = Setting(
+    s"$prefix.tls.ca",
+    file,
+    "",
+    s"Certificates (PEM) of the authorities that sign the pool's; those that the JVM trusts when it is not set. $fileDoc",
+    Some(_)
+  )
+
+  val TlsCert: Setting[String] = Setting(
+    s"$prefix.tls.cert",
+    file,
+    "",
+    s"Certificate chain (PEM) that the application shows to the pool, together with `$prefix.tls.key`. $fileDoc",
+    Some(_)
+  )
+
+  val TlsKey: Setting[String] = Setting(
+    s"$prefix.tls.key",
+    file,
+    "",
+    s"Private key of `$prefix.tls.cert` (PEM, PKCS#8, not encrypted). $fileDoc",
+    Some(_)
+  )
+
+  val TlsServerName: Setting[String] = Setting(
+    s"$prefix.tls.serverName",
+    "a host name",
+    "",
+    "The name that certificates of the pool must have, in the place of the host that is connected to: for executors that are reached by their IP addresses.",
+    text => Some(text).filter(_.matches("[A-Za-z0-9._-]*"))
+  )
+
+  val TokenFile: Setting[String] = Setting(
+    s"$prefix.auth.tokenFile",
+    file,
+    "",
+    s"A file with the bearer token that names the application's tenant. It is read again for each call, so that a new token in it counts at once. $fileDoc",
+    Some(_)
+  )
+
+  val AllowPlaintext: Setting[Boolean] = Setting(
+    s"$prefix.allowPlaintext",
+    "true or false",
+    "false",
+    "Whether addresses that are not loopback may be reached without TLS: everybody on the way reads queries, rows and the token.",
+    _.toLowerCase(java.util.Locale.ROOT).toBooleanOption
+  )
+
+  val SparkExecutorTimeout: Setting[Long] = Setting(
+    s"$prefix.sparkExecutorTimeout",
+    "a duration such as 5m",
+    "5m",
+    "How long a query waits while the Spark application has no executor; then it fails. Not for `local[N]`, where the driver is the executor.",
+    millis
+  )
+
   val CaptureDir: Setting[String] = Setting(
     s"$prefix.captureDir",
     "a directory",
@@ -98,5 +167,21 @@ object Settings {
 
   /** All of the above, in the order of the documentation. */
   val all: Seq[Setting[_]] =
-    Seq(Enabled, SchedulerUrl, Deadline, SchedulerTimeout, RecoveryTimeout, RowsPerTask, InlineRows, CaptureDir)
+    Seq(
+      Enabled,
+      SchedulerUrl,
+      TlsCa,
+      TlsCert,
+      TlsKey,
+      TlsServerName,
+      TokenFile,
+      AllowPlaintext,
+      Deadline,
+      SchedulerTimeout,
+      RecoveryTimeout,
+      SparkExecutorTimeout,
+      RowsPerTask,
+      InlineRows,
+      CaptureDir
+    )
 }

@@ -12,17 +12,29 @@ object Failures {
   private val trailer = "cne-error-bin"
 
   /** What a failed call says. `peer` is the address that was called. */
-  def of(error: FlightRuntimeException, peer: String): Failure = {
+  def of(error: FlightRuntimeException, peer: String, security: Security): Failure = {
     val status = error.status()
+    val refused = status.code() == FlightStatusCode.UNAUTHENTICATED
     val detail = Option(status.metadata()).filter(_.containsKey(trailer)).map(_.getByte(trailer))
     detail match {
-      case Some(bytes) => of(ErrorDetail.parseFrom(bytes))
-      case None        =>
-        val retryable = Set(FlightStatusCode.UNAVAILABLE, FlightStatusCode.TIMED_OUT).contains(status.code())
-        val text = Option(status.description()).getOrElse(error.getMessage)
-        Failure(Codes.Unreachable, s"$peer does not answer (${status.code()}): $text", retryable, Nil, "")
+      case Some(bytes) =>
+        val said = of(ErrorDetail.parseFrom(bytes))
+        if (refused) said.copy(message = s"${said.message}; ${security.identityHint}") else said
+      case None if refused =>
+        val text = s"$peer does not know who calls: ${security.identityHint}"
+        Failure(Codes.Unauthenticated, text, retryable = false, Nil, "")
+      case None =>
+        Handshake.failure(error, peer).getOrElse {
+          val retryable = Set(FlightStatusCode.UNAVAILABLE, FlightStatusCode.TIMED_OUT).contains(status.code())
+          val text = Option(status.description()).getOrElse(error.getMessage)
+          val hint = Handshake.hint(error, peer, security)
+          Failure(Codes.Unreachable, s"$peer does not answer (${status.code()}): $text$hint", retryable, Nil, "")
+        }
     }
   }
+
+  /** What this driver itself has found, before or without a call. */
+  def of(error: NativeExecutorsException): Failure = Failure(error.code, error.text, error.retryable, Nil, "")
 
   private def of(detail: ErrorDetail): Failure = {
     val rejections = detail.getRejectionsList.asScala.toSeq.map { r =>

@@ -16,7 +16,11 @@ import org.apache.spark.internal.Logging
 object Leases extends Logging {
   private val everySeconds = 2L
   // The RDD itself is held weakly; its partitions do not refer to it.
-  private final class Lease(val rdd: WeakReference[AnyRef], val url: String, val partitions: Array[ResultPartition]) {
+  private final class Lease(
+      val rdd: WeakReference[AnyRef],
+      val pool: PoolAddress,
+      val partitions: Array[ResultPartition]
+  ) {
     @volatile var next: Instant = renewal(partitions)
   }
   private val leases = ConcurrentHashMap.newKeySet[Lease]()
@@ -29,10 +33,10 @@ object Leases extends Logging {
   private lazy val started = timer.scheduleWithFixedDelay(() => check(), everySeconds, everySeconds, TimeUnit.SECONDS)
 
   /** Keeps what the partitions name on the pool. */
-  private[pool] def keep(rdd: AnyRef, url: String, partitions: Array[ResultPartition]): Unit = {
+  private[pool] def keep(rdd: AnyRef, pool: PoolAddress, partitions: Array[ResultPartition]): Unit = {
     started
     if (partitions.exists(_.endpoints.exists(_.expires.isDefined))) {
-      leases.add(new Lease(new WeakReference(rdd), url, partitions))
+      leases.add(new Lease(new WeakReference(rdd), pool, partitions))
     }
   }
 
@@ -47,7 +51,7 @@ object Leases extends Logging {
     if (lease.rdd.get() == null) leases.remove(lease)
     else if (Instant.now().isAfter(lease.next)) {
       try {
-        lease.partitions.foreach(p => p.endpoints = p.endpoints.map(renewed(lease.url, _)))
+        lease.partitions.foreach(p => p.endpoints = p.endpoints.map(renewed(lease.pool, _)))
         lease.next = renewal(lease.partitions)
       } catch {
         // Gone or not reachable: the reader gets the error, if anybody reads it.
@@ -59,13 +63,15 @@ object Leases extends Logging {
   }
 
   /** The endpoint with a new lease, and the executors that serve it now. */
-  private[pool] def renewed(url: String, endpoint: ResultEndpoint): ResultEndpoint = {
+  private[pool] def renewed(pool: PoolAddress, endpoint: ResultEndpoint): ResultEndpoint = {
     val locations = endpoint.locations.map(new Location(_))
     val asked = endpoint.expires match {
       case Some(end) => new FlightEndpoint(new Ticket(endpoint.ticket), end, locations: _*)
       case None      => new FlightEndpoint(new Ticket(endpoint.ticket), locations: _*)
     }
     val options = CallOptions.timeout(10, TimeUnit.SECONDS)
-    Submission.endpoint(Clients.get(url).renewFlightEndpoint(new RenewFlightEndpointRequest(asked), options))
+    Submission.endpoint(Clients.call(pool.security, pool.url) { client =>
+      client.renewFlightEndpoint(new RenewFlightEndpointRequest(asked), options)
+    })
   }
 }

@@ -13,8 +13,18 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  *   how long the scheduler may fail to answer at all before it has accepted the query
  * @param recoveryMillis
  *   how long the pool may be away afterwards: a scheduler that is started again, or no executor that serves rows
+ * @param security
+ *   for every connection, also to executors
+ * @param sparkExecutorMillis
+ *   how long the application may have no executor of Spark while the query waits
  */
-final case class PoolAddress(url: String, timeoutMillis: Long, recoveryMillis: Long)
+final case class PoolAddress(
+    url: String,
+    timeoutMillis: Long,
+    recoveryMillis: Long,
+    security: Security,
+    sparkExecutorMillis: Long
+)
 
 /**
  * One partition of a result. Serialized into Spark's tasks.

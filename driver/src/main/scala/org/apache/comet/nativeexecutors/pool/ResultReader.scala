@@ -32,8 +32,9 @@ final class ResultReader(
     context: TaskContext
 ) extends Logging {
   private val pauseMillis = 200L
-  private val open = new AtomicReference[FlightStream]
-  private val watch = TaskWatch.onKill(context)(Option(open.get()).foreach(_.cancel("the Spark task was killed", null)))
+  private val open = new AtomicReference[Open]
+  private val watch =
+    TaskWatch.onKill(context)(Option(open.get()).foreach(_.stream.cancel("the Spark task was killed", null)))
   context.addTaskCompletionListener[Unit] { _ =>
     watch.close()
     close()
@@ -80,15 +81,23 @@ final class ResultReader(
         case Some(address) =>
           try Right(batch(stream.getOrElse(start(address))))
           catch {
-            case e: FlightRuntimeException => Left((Failures.of(e, address), Some(e)))
+            case e: FlightRuntimeException   => Left((Failures.of(e, address, pool.security), Some(e)))
+            case e: NativeExecutorsException => Left((Failures.of(e), Some(e)))
           }
       }
 
     private def start(address: String): FlightStream = {
       val headers = new FlightCallHeaders()
       headers.insert("cne-skip-rows", readRows.toString)
-      val started = Clients.get(address).getStream(new Ticket(endpoint.ticket), new HeaderCallOption(headers))
-      open.set(started)
+      val connection = Clients.hold(pool.security, address)
+      val started =
+        try connection.client.getStream(new Ticket(endpoint.ticket), new HeaderCallOption(headers))
+        catch {
+          case NonFatal(e) =>
+            connection.release()
+            throw e
+        }
+      open.set(Open(started, connection))
       stream = Some(started)
       TaskWatch.within(ResultReader.stallMillis)(started.cancel("no row came", null))(started.getSchema)
       check(started)
@@ -115,6 +124,7 @@ final class ResultReader(
       val patient = TimeUnit.NANOSECONDS.toMillis(now - since) < pool.recoveryMillis
       val elsewhere = failure.code match {
         case Codes.Unreachable => true
+        case Codes.Untrusted   => locations.size > 1
         case Codes.Storage     => failure.retryable
         case Codes.ResultGone  => failure.retryable && failure == ResultReader.nobodyServes
         case _                 => false
@@ -131,11 +141,12 @@ final class ResultReader(
 
     private def findAgain(): Unit =
       try {
-        endpoint = Leases.renewed(pool.url, endpoint)
+        endpoint = Leases.renewed(pool, endpoint)
         locations = endpoint.locations
       } catch {
         // Away for now; asked again after the pause.
-        case e: FlightRuntimeException => logDebug(s"no executor was named: ${e.getMessage}")
+        case e @ (_: FlightRuntimeException | _: NativeExecutorsException) =>
+          logDebug(s"no executor was named: ${e.getMessage}")
       }
   }
 
@@ -156,11 +167,15 @@ final class ResultReader(
     new NativeExecutorsException(Codes.ResultSchema, text, false, cause)
 
   // Ends the call too when it is not at its end, so that its sender does not wait.
-  private def close(): Unit = Option(open.getAndSet(null)).foreach { stream =>
-    try stream.close()
+  private def close(): Unit = Option(open.getAndSet(null)).foreach { ended =>
+    try ended.stream.close()
     catch { case _: InterruptedException => Thread.currentThread().interrupt() }
+    finally ended.connection.release()
   }
 }
+
+/** A stream and the connection that it needs. */
+private final case class Open(stream: FlightStream, connection: Connection)
 
 private object ResultReader {
 

@@ -90,7 +90,7 @@ final class ResultRDD(
     waited.getOrElse(run(few = -1)) match {
       case Succeeded(endpoints, rows, _, _) =>
         val partitions = grouped(endpoints, rows)
-        Leases.keep(this, pool.url, partitions)
+        Leases.keep(this, pool, partitions)
         partitions.asInstanceOf[Array[Partition]]
       case Failed(failure) => throw Failures.exception(failure)
       case _: Collected    => throw new IllegalStateException("rows were read that nobody asked for")
@@ -101,7 +101,9 @@ final class ResultRDD(
     val (id, bytes) = (message.getQueryId, message.toByteArray)
     val waiting = new WaitRDD(sparkContext, pool, id, bytes, output, rowsRead, few)
     waiting.setName(s"waits for query $id on the pool")
-    val outcome = sparkContext.runJob(waiting, (outcomes: Iterator[Outcome]) => outcomes.next()).head
+    val outcome = SparkExecutors.run(sparkContext, pool.sparkExecutorMillis) {
+      sparkContext.runJob(waiting, (outcomes: Iterator[Outcome]) => outcomes.next()).head
+    }
     outcome match {
       case Succeeded(_, _, tasks, executors) => publish(tasks, executors)
       case Collected(_, tasks, executors)    => publish(tasks, executors)

@@ -11,7 +11,7 @@ import scala.util.control.NonFatal
 
 import org.apache.arrow.flight._
 import org.apache.arrow.vector.types.pojo.Schema
-import org.apache.comet.nativeexecutors.Codes
+import org.apache.comet.nativeexecutors.{Codes, NativeExecutorsException}
 import org.apache.comet.nativeexecutors.protocol.QueryProgress
 import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
@@ -35,7 +35,8 @@ final class Submission(pool: PoolAddress, queryId: String, request: Array[Byte])
 
   /** The end of the query; does not throw for what the pool reports. */
   def run(context: TaskContext): Outcome = {
-    val watch = TaskWatch.onKill(context)(cancel())
+    // The other copy of a speculated task has its end already.
+    val watch = TaskWatch.onKill(context)(if (!SparkInternals.isSuperseded(context)) cancel())
     try wait(context, submission, silentSince = None)
     finally watch.close()
   }
@@ -70,16 +71,22 @@ final class Submission(pool: PoolAddress, queryId: String, request: Array[Byte])
     case Codes.ShuttingDown => true
     // It was accepted, by a scheduler before this one.
     case Codes.UnknownQuery => accepted
-    case _                  => false
+    // It was trusted before: a certificate of one side has changed, and what fits to it is on its way.
+    case Codes.Untrusted => accepted
+    case _               => false
   }
 
   private def poll(descriptor: FlightDescriptor): Either[Failure, PollInfo] =
     try {
-      val client = Clients.get(pool.url)
       val timeout = CallOptions.timeout(callSeconds, TimeUnit.SECONDS)
-      if (descriptor eq submission) Right(client.pollInfo(descriptor, timeout, told(client, timeout)))
-      else Right(client.pollInfo(descriptor, timeout))
-    } catch { case e: FlightRuntimeException => Left(Failures.of(e, pool.url)) }
+      Clients.call(pool.security, pool.url) { client =>
+        if (descriptor eq submission) Right(client.pollInfo(descriptor, timeout, told(client, timeout)))
+        else Right(client.pollInfo(descriptor, timeout))
+      }
+    } catch {
+      case e: FlightRuntimeException   => Left(Failures.of(e, pool.url, pool.security))
+      case e: NativeExecutorsException => Left(Failures.of(e))
+    }
 
   // A query that was submitted before may have been run, whether or not there was an answer.
   private def told(client: FlightClient, timeout: CallOption): CallOption = {
@@ -107,10 +114,8 @@ final class Submission(pool: PoolAddress, queryId: String, request: Array[Byte])
     try {
       val descriptor = FlightDescriptor.path("query", queryId)
       val info = new FlightInfo(new Schema(Collections.emptyList()), descriptor, Collections.emptyList(), -1L, -1L)
-      Clients.get(pool.url).cancelFlightInfo(
-        new CancelFlightInfoRequest(info),
-        CallOptions.timeout(5, TimeUnit.SECONDS)
-      )
+      val timeout = CallOptions.timeout(5, TimeUnit.SECONDS)
+      Clients.call(pool.security, pool.url)(_.cancelFlightInfo(new CancelFlightInfoRequest(info), timeout))
     } catch {
       // The scheduler ends the query itself when nobody asks for it any more.
       case NonFatal(e) => logWarning(s"query $queryId could not be cancelled: ${e.getMessage}")

@@ -43,6 +43,15 @@ object TaskWatch extends Logging {
     () => if (context.isInterrupted()) timer.execute(() => run(watch)) else watches.remove(watch)
   }
 
+  /** Runs `check` again and again until the returned handle is closed. */
+  def every(millis: Long)(check: => Unit): AutoCloseable = {
+    val quiet: Runnable = () =>
+      try check
+      catch { case NonFatal(e) => logWarning("could not look after a job", e) }
+    val running = timer.scheduleWithFixedDelay(quiet, millis, millis, TimeUnit.MILLISECONDS)
+    () => running.cancel(false)
+  }
+
   /** Runs `action`, and `onStall` on another thread when it has not ended within the time. */
   def within[T](millis: Long)(onStall: => Unit)(action: => T): T = {
     val stalled: Runnable = () =>

@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.comet.nativeexecutors.{Capture, Settings}
 import org.apache.comet.nativeexecutors.plan.{Request, Resolved}
-import org.apache.comet.nativeexecutors.pool.{PoolAddress, ResultMetrics, ResultRDD}
+import org.apache.comet.nativeexecutors.pool.{PoolAddress, ResultMetrics, ResultRDD, Security}
 import org.apache.comet.nativeexecutors.protocol.QueryRequest
 import org.apache.comet.serde.ExprOuterClass.Expr
 import org.apache.comet.serde.QueryPlanSerde
@@ -61,8 +61,13 @@ final case class NativeExecutorsExec(output: Seq[Attribute], scalars: Seq[Scalar
   }
 
   private def rows(rowsPerTask: Option[Long]): ResultRDD = {
-    val pool =
-      PoolAddress(Settings.SchedulerUrl.of(conf), Settings.SchedulerTimeout.of(conf), Settings.RecoveryTimeout.of(conf))
+    val pool = PoolAddress(
+      Settings.SchedulerUrl.of(conf),
+      Settings.SchedulerTimeout.of(conf),
+      Settings.RecoveryTimeout.of(conf),
+      Security.of(SparkInternals.conf(sparkContext), conf),
+      Settings.SparkExecutorTimeout.of(conf)
+    )
     val executionId = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     def publish(): Unit = SQLMetrics.postDriverMetricUpdates(
       sparkContext,

@@ -2,7 +2,7 @@ package org.apache.spark.sql.comet.nativeexecutors
 
 import org.apache.arrow.memory.BufferAllocator
 import org.apache.arrow.vector.types.pojo.Schema
-import org.apache.spark.{SparkConf, SparkContext, TaskContext}
+import org.apache.spark.{ExecutorAllocationClient, SparkConf, SparkContext, TaskContext}
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 import org.apache.spark.sql.util.ArrowUtils
@@ -15,6 +15,16 @@ object SparkInternals {
 
   /** Ends a task that Spark has killed, the way Spark's own tasks end. */
   def killIfInterrupted(context: TaskContext): Unit = context.killTaskIfInterrupted()
+
+  /** Whether another copy of the task has ended, and this one was killed for that. */
+  def isSuperseded(context: TaskContext): Boolean = context.getKillReason().contains("another attempt succeeded")
+
+  /** Whether the application has an executor now. */
+  def hasExecutors(context: SparkContext): Boolean = context.schedulerBackend match {
+    case backend: ExecutorAllocationClient => backend.getExecutorIds().nonEmpty
+    // One is the driver's.
+    case _ => context.getExecutorMemoryStatus.size > 1
+  }
 
   /** The Arrow schema of the attributes; timestamps are in UTC, as in Comet's messages. */
   def arrowSchema(output: Seq[Attribute]): Schema = {
