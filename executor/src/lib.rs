@@ -22,10 +22,13 @@ pub mod process;
 mod reader;
 pub mod runtime;
 mod service;
+mod sizing;
 mod totals;
+mod work_dir;
 
 pub use options::Options;
 pub use process::{ExecutorError, run};
+pub use sizing::SizingError;
 pub use totals::Totals;
 
 #[cfg(test)]

@@ -3,9 +3,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cne_settings::{ExecutorSettings, ShuffleCompression};
+use cne_settings::{ByteSize, ExecutorSettings, ShuffleCompression};
+use cne_startup::Limits;
 use cne_storage::{Buckets, BucketsError, ClientOptions, Compression};
 use cne_task::ticket::{KeyError, TicketKeys};
+
+use crate::sizing::{Sizing, SizingError};
 
 /// Commit records are read whole, by each executor that reads one of their buckets.
 const MOST_INLINE_BYTES: usize = 1 << 20;
@@ -55,6 +58,8 @@ pub struct Options {
     pub task_slots: usize,
     /// Memory of all tasks together, in bytes.
     pub memory_bytes: usize,
+    /// The container's limits that both follow.
+    pub limits: Limits,
     /// Most bytes spilled, all tasks together.
     pub spill_quota: u64,
     /// How long a drain may take.
@@ -75,6 +80,9 @@ pub enum OptionsError {
     /// `CNE_BUCKETS_FILE` cannot be used.
     #[error("CNE_BUCKETS_FILE is not usable")]
     Buckets(#[from] BucketsError),
+    /// Memory and slots do not fit into the container's limits.
+    #[error("the executor does not fit into its memory limit")]
+    Sizing(#[from] SizingError),
 }
 
 /// The host that was given, or the one that is listened on when it is one.
@@ -90,11 +98,17 @@ impl Options {
     /// Takes the options from the settings.
     ///
     /// # Errors
-    /// Unusable ticket keys; a host name where an IP address is needed; an unusable file of buckets.
+    /// Unusable ticket keys; a host name where an IP address is needed; an unusable file of buckets; a container whose memory limit is too
+    /// small.
     pub fn from_settings(settings: &ExecutorSettings) -> Result<Self, OptionsError> {
         let grpc_host = settings.grpc_address.host.trim_matches(['[', ']']);
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let buckets = settings.buckets_file.as_deref().map(Buckets::read).transpose()?;
+        let limits = Limits::of_this_process();
+        let sizing = Sizing::new(
+            &limits,
+            settings.task_slots,
+            settings.memory_bytes.map(ByteSize::bytes),
+        )?;
         Ok(Self {
             flight_host: settings.flight_address.host.clone(),
             flight_port: settings.flight_address.port,
@@ -123,8 +137,9 @@ impl Options {
             },
             file_roots: settings.file_roots.iter().map(PathBuf::from).collect(),
             work_dir: settings.work_dir.clone(),
-            task_slots: settings.task_slots.map_or(cores, usize::from),
-            memory_bytes: settings.memory_bytes.to_usize(),
+            task_slots: sizing.slots.get(),
+            memory_bytes: usize::try_from(sizing.memory).unwrap_or(usize::MAX),
+            limits,
             spill_quota: settings.spill_quota.0,
             drain_grace: settings.drain_grace,
             compression: match settings.shuffle_compression {

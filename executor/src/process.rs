@@ -1,6 +1,6 @@
 //! The life of an executor process: connect, register, run tasks, drain.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +27,7 @@ use crate::link::Link;
 use crate::membership::Membership;
 use crate::peers::FlightPeers;
 use crate::service::{Parts, TaskService};
+use crate::work_dir::WorkDir;
 use crate::{Options, Totals, runtime};
 
 /// What tasks of a job share is kept for so long after the last of them has ended.
@@ -86,7 +87,7 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
         .work_dir
         .clone()
         .unwrap_or_else(|| std::env::temp_dir().join("comet-executor"));
-    let work_dir = fresh_work_dir(&work_root)?;
+    let work_dir = WorkDir::fresh(&work_root)?;
     // Not on the threads of tasks, which may compute for long.
     options.client.runtime = Some(tokio::runtime::Handle::current());
     let totals = Arc::new(Totals::new(Arc::clone(options.client.clients.identity_counts())));
@@ -139,7 +140,7 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     })?;
     tracing::info!(
         executor = %executor_id, host = options.host.as_deref().unwrap_or("as the scheduler sees it"), flight_port, grpc_port, http_port,
-        scheduler = %address, slots = options.task_slots, memory = options.memory_bytes, storage = %options.storage_url, "executor started"
+        scheduler = %address, slots = options.task_slots, memory = options.memory_bytes, memory_limit = options.limits.memory, storage = %options.storage_url, "executor started"
     );
 
     let threads = TaskThreads::start(options.task_slots)?;
@@ -292,27 +293,4 @@ impl Drop for TaskThreads {
             runtime.shutdown_background();
         }
     }
-}
-
-/// A directory of this process alone below `root`; it goes with the process. What dead processes left is removed.
-fn fresh_work_dir(root: &Path) -> Result<tempfile::TempDir, ExecutorError> {
-    let fail = |source| ExecutorError::WorkDir {
-        path: root.to_path_buf(),
-        source,
-    };
-    std::fs::create_dir_all(root).map_err(fail)?;
-    for entry in std::fs::read_dir(root).map_err(fail)?.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let owner = name
-            .strip_prefix("tasks-")
-            .and_then(|rest| rest.split_once('-'))
-            .and_then(|(pid, _)| pid.parse::<u32>().ok());
-        if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            std::fs::remove_dir_all(entry.path()).map_err(fail)?;
-        }
-    }
-    tempfile::Builder::new()
-        .prefix(&format!("tasks-{}-", std::process::id()))
-        .tempdir_in(root)
-        .map_err(fail)
 }

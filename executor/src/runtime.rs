@@ -14,9 +14,7 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use crate::Options;
 use crate::jobs::Jobs;
 use crate::memory::{Memory, Reclaim};
-
-/// A task with less could not even hold a few batches.
-const MIN_TASK_MEMORY: usize = 16 << 20;
+use crate::sizing::LEAST_OF_A_TASK;
 
 /// What all tasks of the process share: object stores, spill directory with its quota, cache of Parquet footers. Memory is not bounded here.
 /// Requests of scans are counted in `scans`.
@@ -57,7 +55,7 @@ pub(crate) fn memory(options: &Options) -> Arc<Memory> {
 }
 
 fn per_slot(options: &Options) -> usize {
-    (options.memory_bytes / options.task_slots.max(1)).max(MIN_TASK_MEMORY)
+    (options.memory_bytes / options.task_slots.max(1)).max(LEAST_OF_A_TASK)
 }
 
 /// The runtimes of tasks: the shared one with a memory pool of its own, a slot's share for each slot that the task holds.

@@ -29,7 +29,13 @@ pub(crate) fn help_text<T: Registry>() -> String {
             },
         );
     }
-    text.push_str("\n  --help, --version\n\nA flag wins over a variable, a variable over the default.\n");
+    let _ = write!(
+        text,
+        "\n  --help, --version\n\nA flag wins over a variable, a variable over the default.\n\n\
+         `{} health` asks a running process at {} whether it is healthy: exit code 0 or 1.\n",
+        T::BINARY,
+        T::PROBED,
+    );
     text
 }
 
@@ -52,6 +58,13 @@ pub fn configuration_markdown() -> String {
     );
     binary::<SchedulerSettings>(&mut text);
     binary::<ExecutorSettings>(&mut text);
+    let _ = writeln!(
+        text,
+        "\n`comet-scheduler health` and `comet-executor health` ask a running process at `{}` or `{}` (or the flag) for `/healthz` and end with exit code 0 \
+         or 1: for the health check of a container, which has no other program in it. The port has to be a fixed one.",
+        SchedulerSettings::PROBED,
+        ExecutorSettings::PROBED,
+    );
     text.push_str("\n## The driver\n\nSpark settings, given with `--conf`, in `spark-defaults.conf` or on the session.\n\n");
     text.push_str("| Key | Type | Default | What it is for |\n|---|---|---|---|\n");
     for setting in DRIVER_SETTINGS {

@@ -43,6 +43,10 @@ pub enum SettingsError {
         "{env} = {host} is not a loopback address: its traffic would not be encrypted; CNE_ALLOW_PLAINTEXT=true allows that"
     )]
     Plaintext { env: &'static str, host: String },
+    #[error(
+        "{env} has port 0, so that the port of a running process is not known: give it a fixed port to ask for its health"
+    )]
+    AnyPort { env: &'static str },
     #[error("{0}")]
     Contradiction(&'static str),
 }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    ExecutorSettings, Registry, SchedulerSettings, Setting, SettingsError, Value, document::help_text,
-    nearest::nearest, tools::TOOL_VARIABLES,
+    Address, ExecutorSettings, Registry, SchedulerSettings, Setting, SettingsError, Value,
+    document::help_text, nearest::nearest, tools::TOOL_VARIABLES,
 };
 
 /// What the command line asks for.
@@ -20,6 +20,8 @@ pub enum Invocation<T> {
     Help(String),
     /// To print this text, the answer to `--version`.
     Version(String),
+    /// `health`: to ask the process that answers probes at this address.
+    Health(Address),
 }
 
 /// A value as it was given.
@@ -87,6 +89,9 @@ pub(crate) fn invocation<T: Registry>(
             env!("CARGO_PKG_VERSION")
         )));
     }
+    if args.first().is_some_and(|arg| arg == "health") {
+        return probed::<T>(args.into_iter().skip(1).collect(), env).map(Invocation::Health);
+    }
     let mut source = Source {
         given: variables(T::TABLE, env)?,
     };
@@ -94,6 +99,26 @@ pub(crate) fn invocation<T: Registry>(
     let settings = T::read(&source)?;
     settings.validate()?;
     Ok(Invocation::Run(settings))
+}
+
+/// Where a running process answers probes. No other setting is looked at: a probe must not fail for a secret that cannot be read any more.
+fn probed<T: Registry>(
+    args: Vec<String>,
+    env: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<Address, SettingsError> {
+    let all = T::TABLE;
+    let at = all.iter().position(|setting| setting.env == T::PROBED);
+    let table = at.and_then(|at| all.get(at..=at)).unwrap_or_default();
+    let mut source = Source {
+        given: variables(table, env.filter(|(name, _)| name == T::PROBED))?,
+    };
+    flags(table, args, &mut source.given)?;
+    let default = table.first().and_then(|setting| setting.default);
+    let address: Address = source.get(T::PROBED, default)?;
+    match address.port {
+        0 => Err(SettingsError::AnyPort { env: T::PROBED }),
+        _ => Ok(address),
+    }
 }
 
 fn variables(

@@ -35,6 +35,8 @@ pub trait Registry: Sized {
     const BINARY: &'static str;
     /// Every setting, in the order of the documentation.
     const TABLE: &'static [Setting];
+    /// Variable of the address at which a running process answers probes.
+    const PROBED: &'static str;
 
     /// Takes each setting from its source.
     #[doc(hidden)]
@@ -47,7 +49,7 @@ pub trait Registry: Sized {
 macro_rules! settings {
     (
         $(#[$meta:meta])*
-        pub struct $name:ident for $binary:literal {
+        pub struct $name:ident for $binary:literal probed at $probed:literal {
             $($(#[doc = $doc:literal])+ pub $field:ident: $type:ty = $env:literal $(default $default:literal)?;)*
         }
         $validate:item
@@ -60,6 +62,7 @@ macro_rules! settings {
 
         impl $crate::Registry for $name {
             const BINARY: &'static str = $binary;
+            const PROBED: &'static str = $probed;
             const TABLE: &'static [$crate::Setting] = &[$(
                 $crate::Setting {
                     env: $env,

@@ -9,7 +9,7 @@ use crate::{
 
 settings! {
     /// Settings of `comet-scheduler`.
-    pub struct SchedulerSettings for "comet-scheduler" {
+    pub struct SchedulerSettings for "comet-scheduler" probed at "CNE_SCHEDULER_HTTP_ADDRESS" {
         /// Where drivers connect (Arrow Flight).
         pub flight_address: Address = "CNE_SCHEDULER_FLIGHT_ADDRESS" default "127.0.0.1:50050";
         /// Where executors connect (gRPC).
@@ -88,7 +88,7 @@ settings! {
 
 settings! {
     /// Settings of `comet-executor`.
-    pub struct ExecutorSettings for "comet-executor" {
+    pub struct ExecutorSettings for "comet-executor" probed at "CNE_EXECUTOR_HTTP_ADDRESS" {
         /// Where result rows are served (Arrow Flight). Port 0 takes any free one.
         pub flight_address: Address = "CNE_EXECUTOR_FLIGHT_ADDRESS" default "127.0.0.1:0";
         /// Where the scheduler launches tasks (gRPC). Port 0 takes any free one.
@@ -125,13 +125,13 @@ settings! {
         pub local_quota: ByteSize = "CNE_LOCAL_QUOTA" default "8GiB";
         /// An output of a task of at most so many bytes is stored in its commit record: one request writes it, and one reads it. At most 1 MiB.
         pub inline_bytes: ByteSize = "CNE_INLINE_BYTES" default "16KiB";
-        /// Directory for spilled data and kept outputs. Each process has a folder `tasks-<pid>-*` in it and removes those that dead processes left. By default
+        /// Directory for spilled data and kept outputs. Each process has a folder `tasks-<pid>-*` in it, which it keeps locked, and removes those that dead processes left. By default
         /// `comet-executor` in the system's temporary directory.
         pub work_dir: Option<PathBuf> = "CNE_WORK_DIR";
-        /// Tasks that run at the same time. The number of cores by default.
+        /// Tasks that run at the same time. By default the number of cores that the process may use, also by its container's CPU limit.
         pub task_slots: Option<NonZeroUsize> = "CNE_TASK_SLOTS";
-        /// Memory for the data of all tasks together; each slot gets an equal part.
-        pub memory_bytes: ByteSize = "CNE_MEMORY_BYTES" default "2GiB";
+        /// Memory for the data of all tasks together; each slot gets an equal part. By default a share of the container's memory limit (operations.md), and 2GiB without one. A value that leaves too little of the limit for everything else is refused.
+        pub memory_bytes: Option<ByteSize> = "CNE_MEMORY_BYTES";
         /// Most bytes that all tasks together spill to the work directory.
         pub spill_quota: ByteSize = "CNE_SPILL_QUOTA" default "16GiB";
         /// How long the executor may take to end after SIGTERM. Tasks that are not done when ten seconds of it (a quarter of a short one) are left are handed back and start elsewhere. Shorter than the time after which the process is killed (Kubernetes: `terminationGracePeriodSeconds`).

@@ -31,18 +31,21 @@ fn scheduler(args: &[&str]) -> Result<SchedulerSettings, SettingsError> {
 #[test]
 fn a_flag_wins_over_a_variable_and_a_variable_over_the_default() {
     let settings = executor(&[], &[]).unwrap();
-    assert_eq!(settings.memory_bytes, ByteSize(2 << 30));
+    assert_eq!(settings.memory_bytes, None);
     assert_eq!(settings.task_slots, None);
     assert_eq!(settings.shuffle_compression, ShuffleCompression::Lz4);
     let env = [("CNE_MEMORY_BYTES", "64MiB"), ("CNE_FILE_ROOTS", "/a, /b")];
-    assert_eq!(executor(&[], &env).unwrap().memory_bytes.bytes(), 64 << 20);
+    assert_eq!(
+        executor(&[], &env).unwrap().memory_bytes,
+        Some(ByteSize(64 << 20))
+    );
     assert_eq!(executor(&[], &env).unwrap().file_roots, ["/a", "/b"]);
     let settings = executor(
         &["--memory-bytes=1000", "--task-slots", "3", "--allow-plaintext"],
         &env,
     )
     .unwrap();
-    assert_eq!(settings.memory_bytes, ByteSize(1000));
+    assert_eq!(settings.memory_bytes, Some(ByteSize(1000)));
     assert_eq!(settings.task_slots, NonZeroUsize::new(3));
     assert!(settings.allow_plaintext);
 }
@@ -190,11 +193,44 @@ fn help_names_every_setting_and_runs_nothing() {
     for text in [
         "--task-slots <number above 0>",
         "CNE_TICKET_KEY_FILE",
-        "[default: 2GiB]",
+        "[default: 16GiB]",
+        "comet-executor health",
         "[required]",
     ] {
         assert!(help.contains(text), "{text} is missing in {help}");
     }
+}
+
+fn health(args: &[&str], env: &[(&str, &str)]) -> Result<String, SettingsError> {
+    match ExecutorSettings::from_args_and_env(args, env.iter().copied())? {
+        Invocation::Health(address) => Ok(address.to_string()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn health_needs_the_address_and_nothing_else() {
+    // Not even what a process needs to start, and no secret file.
+    let env = [
+        ("CNE_EXECUTOR_HTTP_ADDRESS", "0.0.0.0:7000"),
+        ("CNE_TICKET_KEY_FILE", "/not/there"),
+        ("CNE_TASK_SLOTS", "none"),
+    ];
+    assert_eq!(health(&["health"], &env).unwrap(), "0.0.0.0:7000");
+    let flag = ["health", "--executor-http-address", "[::1]:7001"];
+    assert_eq!(health(&flag, &env).unwrap(), "[::1]:7001");
+    let error = health(&["health"], &[]).unwrap_err().to_string();
+    assert!(
+        error.starts_with("CNE_EXECUTOR_HTTP_ADDRESS has port 0"),
+        "{error}"
+    );
+    let other = health(&["health", "--task-slots=1"], &env);
+    assert!(matches!(other, Err(SettingsError::UnknownFlag { .. })));
+    let wrong = health(&["health"], &[("CNE_EXECUTOR_HTTP_ADDRESS", "x")]);
+    assert!(matches!(wrong, Err(SettingsError::Invalid { .. })));
+    let none: [(&str, &str); 0] = [];
+    let default = SchedulerSettings::from_args_and_env(["health"], none).unwrap();
+    assert!(matches!(default, Invocation::Health(address) if address.port == 50053));
 }
 
 #[test]

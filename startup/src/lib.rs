@@ -1,8 +1,10 @@
-//! What both binaries do around their own work: read the settings, answer `--help` and `--version`, set up the log, stop on a signal, tell
-//! probes and monitoring how they are, and say on the error stream why they failed.
+//! What both binaries do around their own work: read the settings, answer `--help`, `--version` and `health`, set up the log, stop on a
+//! signal, tell probes and monitoring how they are, and say on the error stream why they failed. [`Limits`] are those of their container.
 
 mod health;
 mod http;
+mod limits;
+mod probe;
 mod status;
 
 use std::error::Error;
@@ -18,6 +20,8 @@ use tracing_subscriber::EnvFilter;
 
 pub use health::grpc_health;
 pub use http::serve_http;
+pub use limits::Limits;
+pub use probe::ProbeError;
 pub use status::{Pulse, Reason, Status};
 
 /// How a process logs.
@@ -69,6 +73,10 @@ where
         Invocation::Run(settings) => settings,
         Invocation::Help(text) | Invocation::Version(text) => {
             return Ok(std::io::stdout().write_all(text.as_bytes())?);
+        }
+        Invocation::Health(address) => {
+            probe::probe(&address)?;
+            return Ok(std::io::stdout().write_all(b"healthy\n")?);
         }
     };
     set_up_log(&log(&settings))?;
@@ -129,6 +137,8 @@ fn report(error: &(dyn Error + 'static)) -> String {
 
 #[cfg(test)]
 mod tests {
+    use cne_settings::Address;
+
     use super::*;
 
     #[derive(Debug)]
@@ -185,5 +195,14 @@ mod tests {
         };
         let error = try_run("test", wrong, log, work).unwrap_err();
         assert!(error.to_string().contains("CNE_HOST"), "{error}");
+        let address = Address {
+            host: "127.0.0.1".into(),
+            port: 1,
+        };
+        let error = try_run("test", || Ok(Invocation::<String>::Health(address)), log, work).unwrap_err();
+        assert!(
+            error.to_string().contains("no answer from 127.0.0.1:1"),
+            "{error}"
+        );
     }
 }

@@ -54,6 +54,7 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
         work_dir: None,
         task_slots: 2,
         memory_bytes: 64 << 20,
+        limits: Default::default(),
         spill_quota: 1 << 30,
         drain_grace: Duration::from_secs(1),
         compression: Default::default(),
