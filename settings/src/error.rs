@@ -40,7 +40,7 @@ pub enum SettingsError {
         source: std::io::Error,
     },
     #[error(
-        "{env} = {host} is not a loopback address: its traffic would not be encrypted; CNE_ALLOW_PLAINTEXT=true allows that"
+        "{env} = {host} is not a loopback address: its traffic would not be encrypted; set CNE_TLS_CERT, CNE_TLS_KEY and CNE_TLS_CA (for the scaler CNE_SCALER_TLS too), or allow it by CNE_ALLOW_PLAINTEXT=true"
     )]
     Plaintext { env: &'static str, host: String },
     #[error(

@@ -20,5 +20,5 @@ pub use driver::{DRIVER_SETTINGS, DriverSetting};
 pub use error::SettingsError;
 pub use parse::Invocation;
 pub use registry::{Registry, Setting};
-pub use roles::{ExecutorSettings, SchedulerSettings};
+pub use roles::{ExecutorSettings, SchedulerSettings, Security};
 pub use value::{Address, ByteSize, Durability, LogFormat, Secret, ShuffleCompression, Value};

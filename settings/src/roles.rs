@@ -32,8 +32,22 @@ settings! {
         pub scale_burst_period: Duration = "CNE_SCALE_BURST_PERIOD" default "30s";
         /// Task slots that an executor is expected to have while none has registered since the scheduler's start.
         pub scale_slots: u32 = "CNE_SCALE_SLOTS" default "4";
-        /// Whether addresses that are not loopback are allowed although traffic is not encrypted.
+        /// Whether addresses that are not loopback are allowed although traffic is not encrypted (where no CNE_TLS_CERT is given, and for CNE_SCALER_ADDRESS).
         pub allow_plaintext: bool = "CNE_ALLOW_PLAINTEXT" default "false";
+        /// PEM file of this process's certificate and its intermediate ones. With CNE_TLS_KEY and CNE_TLS_CA: all connections between drivers, scheduler and executors are TLS, and nothing else is accepted there. Read again when the files change.
+        pub tls_cert: Option<PathBuf> = "CNE_TLS_CERT";
+        /// PEM file of the private key of CNE_TLS_CERT.
+        pub tls_key: Option<PathBuf> = "CNE_TLS_KEY";
+        /// PEM file of the pool's CA, or several. Whoever has a certificate of it is a member of the pool: scheduler and executors, nobody else.
+        pub tls_ca: Option<PathBuf> = "CNE_TLS_CA";
+        /// PEM file of the CA of drivers' certificates; another one than the pool's. Without CNE_TENANTS_FILE, a driver needs such a certificate; with it, a certificate or a token.
+        pub tls_client_ca: Option<PathBuf> = "CNE_TLS_CLIENT_CA";
+        /// Name that the certificate of every member of the pool has among its DNS names; it is checked whatever address is dialled. By default a member's certificate has to name the host or IP address under which it is reached.
+        pub tls_server_name: Option<String> = "CNE_TLS_SERVER_NAME";
+        /// TOML file of the tenants: their names, digests of tokens, names in certificates, and what they may read (operations.md). Read again when it changes. Without it, everybody is the tenant `default`.
+        pub tenants_file: Option<PathBuf> = "CNE_TENANTS_FILE";
+        /// Whether CNE_SCALER_ADDRESS is TLS with CNE_TLS_CERT too. KEDA needs the pool's CA then (`caCert`).
+        pub scaler_tls: bool = "CNE_SCALER_TLS" default "false";
         /// Name of the pool. A result ticket is valid in the pool that issued it only.
         pub pool_name: String = "CNE_POOL_NAME" default "default";
         /// Key that signs result tickets, as `id:hex` with at least 16 bytes. To rotate: `newid:hex,oldid:hex`; the first one signs, all are accepted.
@@ -75,10 +89,18 @@ settings! {
     }
 
     fn validate(&self) -> Result<(), SettingsError> {
-        plaintext("CNE_SCHEDULER_FLIGHT_ADDRESS", &self.flight_address.host, self.allow_plaintext)?;
-        plaintext("CNE_SCHEDULER_EXECUTOR_ADDRESS", &self.executor_address.host, self.allow_plaintext)?;
-        plaintext("CNE_SCHEDULER_HTTP_ADDRESS", &self.http_address.host, self.allow_plaintext)?;
-        plaintext("CNE_SCALER_ADDRESS", &self.scaler_address.host, self.allow_plaintext)?;
+        let tls = self.security().check(&self.flight_address.host)?;
+        if self.scaler_tls && !tls {
+            return Err(SettingsError::Contradiction(
+                "CNE_SCALER_TLS needs CNE_TLS_CERT, CNE_TLS_KEY and CNE_TLS_CA",
+            ));
+        }
+        let allowed = self.allow_plaintext || tls;
+        plaintext("CNE_SCHEDULER_FLIGHT_ADDRESS", &self.flight_address.host, allowed)?;
+        plaintext("CNE_SCHEDULER_EXECUTOR_ADDRESS", &self.executor_address.host, allowed)?;
+        plaintext("CNE_SCHEDULER_HTTP_ADDRESS", &self.http_address.host, allowed)?;
+        let allowed = self.allow_plaintext || self.scaler_tls;
+        plaintext("CNE_SCALER_ADDRESS", &self.scaler_address.host, allowed)?;
         if self.scale_min_executors > self.scale_max_executors {
             return Err(SettingsError::Contradiction("CNE_SCALE_MIN_EXECUTORS is above CNE_SCALE_MAX_EXECUTORS"));
         }
@@ -99,8 +121,20 @@ settings! {
         pub scheduler_address: Address = "CNE_SCHEDULER_ADDRESS" default "127.0.0.1:50051";
         /// Host name or IP address under which the scheduler and drivers reach this executor. By default the host of CNE_EXECUTOR_FLIGHT_ADDRESS; where that is every interface (0.0.0.0), the address from which the executor reaches the scheduler.
         pub host: Option<String> = "CNE_HOST";
-        /// Whether addresses that are not loopback are allowed although traffic is not encrypted.
+        /// Whether addresses that are not loopback are allowed although traffic is not encrypted (where no CNE_TLS_CERT is given, and for CNE_SCALER_ADDRESS).
         pub allow_plaintext: bool = "CNE_ALLOW_PLAINTEXT" default "false";
+        /// PEM file of this process's certificate and its intermediate ones. With CNE_TLS_KEY and CNE_TLS_CA: all connections between drivers, scheduler and executors are TLS, and nothing else is accepted there. Read again when the files change.
+        pub tls_cert: Option<PathBuf> = "CNE_TLS_CERT";
+        /// PEM file of the private key of CNE_TLS_CERT.
+        pub tls_key: Option<PathBuf> = "CNE_TLS_KEY";
+        /// PEM file of the pool's CA, or several. Whoever has a certificate of it is a member of the pool: scheduler and executors, nobody else.
+        pub tls_ca: Option<PathBuf> = "CNE_TLS_CA";
+        /// PEM file of the CA of drivers' certificates; another one than the pool's. Without CNE_TENANTS_FILE, a driver needs such a certificate; with it, a certificate or a token.
+        pub tls_client_ca: Option<PathBuf> = "CNE_TLS_CLIENT_CA";
+        /// Name that the certificate of every member of the pool has among its DNS names; it is checked whatever address is dialled. By default a member's certificate has to name the host or IP address under which it is reached.
+        pub tls_server_name: Option<String> = "CNE_TLS_SERVER_NAME";
+        /// TOML file of the tenants: their names, digests of tokens, names in certificates, and what they may read (operations.md). Read again when it changes. Without it, everybody is the tenant `default`.
+        pub tenants_file: Option<PathBuf> = "CNE_TENANTS_FILE";
         /// Name of the pool. A result ticket is valid in the pool that issued it only.
         pub pool_name: String = "CNE_POOL_NAME" default "default";
         /// Key that result tickets are checked with; the same as the scheduler's.
@@ -145,12 +179,14 @@ settings! {
     }
 
     fn validate(&self) -> Result<(), SettingsError> {
-        plaintext("CNE_EXECUTOR_FLIGHT_ADDRESS", &self.flight_address.host, self.allow_plaintext)?;
-        plaintext("CNE_EXECUTOR_GRPC_ADDRESS", &self.grpc_address.host, self.allow_plaintext)?;
-        plaintext("CNE_EXECUTOR_HTTP_ADDRESS", &self.http_address.host, self.allow_plaintext)?;
-        plaintext("CNE_SCHEDULER_ADDRESS", &self.scheduler_address.host, self.allow_plaintext)?;
+        let tls = self.security().check(&self.flight_address.host)?;
+        let allowed = self.allow_plaintext || tls;
+        plaintext("CNE_EXECUTOR_FLIGHT_ADDRESS", &self.flight_address.host, allowed)?;
+        plaintext("CNE_EXECUTOR_GRPC_ADDRESS", &self.grpc_address.host, allowed)?;
+        plaintext("CNE_EXECUTOR_HTTP_ADDRESS", &self.http_address.host, allowed)?;
+        plaintext("CNE_SCHEDULER_ADDRESS", &self.scheduler_address.host, allowed)?;
         match &self.host {
-            Some(host) => plaintext("CNE_HOST", host, self.allow_plaintext),
+            Some(host) => plaintext("CNE_HOST", host, allowed),
             None => Ok(()),
         }
     }
@@ -175,6 +211,68 @@ fn spark_versions(versions: &[String]) -> Result<(), SettingsError> {
         }),
     }
 }
+
+/// The settings of both binaries by which they know each other and drivers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Security {
+    /// CNE_TLS_CERT.
+    pub cert: Option<PathBuf>,
+    /// CNE_TLS_KEY.
+    pub key: Option<PathBuf>,
+    /// CNE_TLS_CA.
+    pub ca: Option<PathBuf>,
+    /// CNE_TLS_CLIENT_CA.
+    pub client_ca: Option<PathBuf>,
+    /// CNE_TLS_SERVER_NAME.
+    pub server_name: Option<String>,
+    /// CNE_TENANTS_FILE.
+    pub tenants_file: Option<PathBuf>,
+}
+
+impl Security {
+    /// Whether TLS is on. `host` is the one that drivers connect to.
+    fn check(&self, host: &str) -> Result<bool, SettingsError> {
+        let tls = match (&self.cert, &self.key, &self.ca) {
+            (Some(_), Some(_), Some(_)) => true,
+            (None, None, None) => false,
+            _ => {
+                return Err(SettingsError::Contradiction(
+                    "CNE_TLS_CERT, CNE_TLS_KEY and CNE_TLS_CA belong together: set all of them or none",
+                ));
+            }
+        };
+        if !tls && (self.client_ca.is_some() || self.server_name.is_some()) {
+            return Err(SettingsError::Contradiction(
+                "CNE_TLS_CLIENT_CA and CNE_TLS_SERVER_NAME need CNE_TLS_CERT, CNE_TLS_KEY and CNE_TLS_CA",
+            ));
+        }
+        if tls && self.client_ca.is_none() && self.tenants_file.is_none() && !is_loopback(host) {
+            return Err(SettingsError::Contradiction(
+                "beyond loopback drivers have to say who they are: set CNE_TENANTS_FILE, CNE_TLS_CLIENT_CA or both",
+            ));
+        }
+        Ok(tls)
+    }
+}
+
+macro_rules! security {
+    ($($settings:ident)*) => {$(
+        impl $settings {
+            /// What connections are secured with.
+            pub fn security(&self) -> Security {
+                Security {
+                    cert: self.tls_cert.clone(),
+                    key: self.tls_key.clone(),
+                    ca: self.tls_ca.clone(),
+                    client_ca: self.tls_client_ca.clone(),
+                    server_name: self.tls_server_name.clone(),
+                    tenants_file: self.tenants_file.clone(),
+                }
+            }
+        }
+    )*};
+}
+security!(SchedulerSettings ExecutorSettings);
 
 fn plaintext(env: &'static str, host: &str, allowed: bool) -> Result<(), SettingsError> {
     if allowed || is_loopback(host) {

@@ -184,6 +184,41 @@ fn addresses_for_probes_and_scalers_need_it_too_and_bounds_have_an_order() {
     assert!(matches!(error, SettingsError::Contradiction(_)), "{error}");
 }
 
+const TLS: [(&str, &str); 3] = [
+    ("CNE_TLS_CERT", "/c.pem"),
+    ("CNE_TLS_KEY", "/k.pem"),
+    ("CNE_TLS_CA", "/ca.pem"),
+];
+
+#[test]
+fn certificates_open_addresses_beyond_the_machine_to_drivers_who_say_who_they_are() {
+    let anywhere = ["--executor-flight-address", "0.0.0.0:1", "--host", "10.0.0.7"];
+    let with = |more: &[(&str, &str)]| executor(&anywhere, &[&TLS, more].concat());
+    let error = with(&[]).unwrap_err().to_string();
+    assert!(error.contains("CNE_TENANTS_FILE"), "{error}");
+    with(&[("CNE_TENANTS_FILE", "/t.toml")]).unwrap();
+    let settings = with(&[("CNE_TLS_CLIENT_CA", "/d.pem")]).unwrap();
+    assert_eq!(settings.security().client_ca, Some("/d.pem".into()));
+
+    let error = executor(&[], &TLS[..2]).unwrap_err().to_string();
+    assert!(error.contains("CNE_TLS_CA"), "{error}");
+    let error = executor(&["--tls-server-name", "pool"], &[]).unwrap_err();
+    assert!(matches!(error, SettingsError::Contradiction(_)), "{error}");
+
+    // The scaler's port is plain unless it is asked for.
+    let error = scheduler(&["--scaler-tls"]).unwrap_err();
+    assert!(matches!(error, SettingsError::Contradiction(_)), "{error}");
+    let args = [
+        "--tls-cert=c",
+        "--tls-key=k",
+        "--tls-ca=a",
+        "--scaler-address=0.0.0.0:1",
+    ];
+    let error = scheduler(&args).unwrap_err();
+    assert!(matches!(error, SettingsError::Plaintext { .. }), "{error}");
+    scheduler(&[&args[..], &["--scaler-tls"]].concat()).unwrap();
+}
+
 #[test]
 fn help_names_every_setting_and_runs_nothing() {
     let none: [(&str, &str); 0] = [];
