@@ -34,9 +34,6 @@ class Image:
 
     name: str
     tag: str
-    # Bytes of its layers, and of the same compressed as registries keep them.
-    size: int
-    compressed: int
     # SHA-256 of its layers, from the lowest.
     layers: list[str]
 
@@ -88,6 +85,10 @@ def pack_s3(out: Path) -> None:
     (out / "bin").mkdir(parents=True, exist_ok=True)
     shutil.copy(s3.binary("versitygw"), out / "bin" / "versitygw")
     _rootfs(out, "versitygw")
+    with tarfile.open(out / "layers" / "versitygw.tar", "a", format=tarfile.GNU_FORMAT) as tar:
+        # A directory is a bucket.
+        for name in ("work/data", "work/data/pool"):
+            tar.addfile(_directory(name))
 
 
 def pack_driver(out: Path) -> list[Path]:
@@ -102,10 +103,16 @@ def pack_driver(out: Path) -> list[Path]:
         settings = Path(root) / "spark-defaults.conf"
         settings.write_text((pins.SOURCE / "spark-defaults.conf").read_text())
         _add(tar, settings, "opt/spark/conf/spark-defaults.conf")
-        work = tarfile.TarInfo("work")
-        work.type, work.mode, work.mtime, work.uid, work.gid = tarfile.DIRTYPE, 0o755, int(pins.epoch()), int(pins.pins()["UID_GID"]), int(pins.pins()["UID_GID"])
-        tar.addfile(work)
+        tar.addfile(_directory("work"))
     return jars
+
+
+def _directory(name: str) -> tarfile.TarInfo:
+    """A directory of the containers' user."""
+    info = tarfile.TarInfo(name)
+    info.type, info.mode, info.mtime = tarfile.DIRTYPE, 0o755, int(pins.epoch())
+    info.uid = info.gid = int(pins.pins()["UID_GID"])
+    return info
 
 
 def _add(tar: tarfile.TarFile, file: Path, name: str) -> None:
@@ -127,7 +134,7 @@ def make(name: str, profile: str) -> Image:
                           env=os.environ | {"DOCKER_BUILDKIT": "1"}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         raise RuntimeError(f"docker build of {name} ended with {done.returncode}:\n{done.stderr[-3000:]}")
-    return measure(name, tag)
+    return Image(name, tag, json.loads(engine.docker("image", "inspect", tag).stdout)[0]["RootFS"]["Layers"])
 
 
 class _Count:
@@ -144,9 +151,8 @@ class _Count:
         """Nothing is kept."""
 
 
-def measure(name: str, tag: str) -> Image:
-    """Sizes and layers of an image."""
-    found = json.loads(engine.docker("image", "inspect", tag).stdout)[0]
+def measure(tag: str) -> tuple[int, int]:
+    """Bytes of an image's layers, and of the same compressed as registries keep them."""
     counted, compressed = 0, _Count()
     save = subprocess.Popen(["docker", "save", tag], stdout=subprocess.PIPE)
     with tarfile.open(fileobj=save.stdout, mode="r|") as archive, gzip.GzipFile(fileobj=compressed, mode="wb", compresslevel=6) as out:
@@ -156,7 +162,7 @@ def measure(name: str, tag: str) -> Image:
                 shutil.copyfileobj(archive.extractfile(member), out)
     if save.wait():
         raise RuntimeError(f"docker save {tag} ended with {save.returncode}")
-    return Image(name, tag, counted, compressed.bytes, found["RootFS"]["Layers"])
+    return counted, compressed.bytes
 
 
 def write_archive(image: Image, out: Path) -> Path:
@@ -194,8 +200,9 @@ def report(images: list[Image]) -> list[str]:
     above = []
     for image in images:
         limit = pins.pins().get(f"{image.name.split('-')[1].upper()}_LIMIT_MB")
-        print(f"{image.tag:<36} {image.size / MEGABYTE:7.1f} MB, {image.compressed / MEGABYTE:6.1f} MB compressed" + (f" (at most {limit})" if limit else ""), flush=True)
-        if limit and image.compressed > int(limit) * MEGABYTE:
+        size, compressed = measure(image.tag)
+        print(f"{image.tag:<36} {size / MEGABYTE:7.1f} MB, {compressed / MEGABYTE:6.1f} MB compressed" + (f" (at most {limit})" if limit else ""), flush=True)
+        if limit and compressed > int(limit) * MEGABYTE:
             above.append(image.name)
     return above
 

@@ -67,6 +67,13 @@ def classic(conf: dict):
     return builder.getOrCreate()
 
 
+def attach():
+    """The session of a driver that spark-submit has configured."""
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.getOrCreate()
+
+
 def remote(url: str):
     """A Spark Connect session. Not in a process that has a classic one."""
     from pyspark.sql import SparkSession
