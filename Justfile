@@ -3,7 +3,7 @@
 
 export CNE_CACHE := env("CNE_CACHE", home_directory() / ".cache/cne")
 export CARGO_TARGET_DIR := env("CARGO_TARGET_DIR", CNE_CACHE / "target")
-export PYTHONPATH := justfile_directory() / "tests/e2e:" + justfile_directory() / "tests/chaos"
+export PYTHONPATH := justfile_directory() / "tests/e2e:" + justfile_directory() / "tests/chaos:" + justfile_directory() / "images"
 # Which build of the binaries the recipes run that name no other: debug or release.
 export CNE_PROFILE := env("CNE_PROFILE", "debug")
 python := CNE_CACHE / "venv/bin/python"
@@ -147,6 +147,22 @@ bench-s3 *args: setup
     CNE_PROFILE=release tools/build-binaries
     tools/build-driver
     CNE_PROFILE=release {{python}} -m cne_e2e.bench_s3 --scale {{ if sf == "" { "1" } else { sf } }} {{args}}
+
+# images of scheduler, executor, Spark driver and S3 server, with bills of materials and archives; installs and starts a container engine
+# where there is none; last line `images: ...`
+images *args: setup
+    tools/build-driver
+    {{python}} -m cne_images.build {{args}}
+
+# our crates compiled twice in containers, from checkouts at two paths, and compared (`--whole`: also the dependencies, some hours);
+# last line `images-reproducible: ...`
+images-reproducible *args: setup
+    {{python}} -m cne_images.reproducible {{args}}
+
+# TPC-H at scale 1 through containers of 512 MiB each with mutual TLS; last line `compose-demo: ..., 22/22 equal`
+compose-demo *args: setup
+    tools/build-driver
+    {{python}} -m cne_images.compose --scale {{ if sf == "" { "1" } else { sf } }} {{args}}
 
 # format everything
 fmt:

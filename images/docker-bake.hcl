@@ -1,5 +1,5 @@
 # Images for both architectures with BuildKit: `docker buildx bake -f images/docker-bake.hcl`, with SOURCE_DATE_EPOCH, REVISION and VERSION in the
-# environment (`tools/image-variables` prints them). docs/images.md says what of this was run.
+# environment (`python -m cne_images.pins` prints them). docs/images.md says what of this was run.
 
 variable "REPOSITORY" {
   default = "comet-native-executors"

@@ -123,14 +123,15 @@ def _add(tar: tarfile.TarFile, file: Path, name: str) -> None:
         tar.addfile(info, f)
 
 
-def make(name: str, profile: str) -> Image:
-    """One image out of the layers of a profile."""
+def make(name: str, profile: str, layers: Path | None = None, cached: bool = True) -> Image:
+    """One image out of the layers of a profile, or of those in a folder."""
     tag = pins.tag(name, profile)
     arguments = {"BINARIES": "prebuilt", "VERSION": pins.version(), "REVISION": pins.revision(), "CREATED": pins.created()}
     if name == "comet-driver":
         arguments["DRIVER_BASE"] = bases.base("driver")
-    done = subprocess.run([*engine.builder(), "build", "--quiet", "--network", "none", "--file", str(pins.SOURCE / "Dockerfile"), "--target", STAGES[name],
-                           "--tag", tag, *(f"--build-arg={k}={v}" for k, v in arguments.items()), str(folder(profile) / "layers")],
+    again = [] if cached else ["--no-cache"]
+    done = subprocess.run([*engine.builder(), "build", *again, "--quiet", "--network", "none", "--file", str(pins.SOURCE / "Dockerfile"), "--target", STAGES[name],
+                           "--tag", tag, *(f"--build-arg={k}={v}" for k, v in arguments.items()), str(layers or folder(profile) / "layers")],
                           env=os.environ | {"DOCKER_BUILDKIT": "1"}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         raise RuntimeError(f"docker build of {name} ended with {done.returncode}:\n{done.stderr[-3000:]}")
@@ -188,11 +189,18 @@ def build(names: list[str], profile: str) -> list[Image]:
     images = []
     for name in names:
         image = make(name, profile)
-        bom = sbom.of_program(name, out) if name in pins.PROGRAMS else sbom.of_driver(image.tag, jars) if name == "comet-driver" else None
-        if bom:
-            sbom.write(bom, out / f"{name}.cdx.json")
+        sbom.write(_bom(image, out, jars), out / f"{name}.cdx.json")
         images.append(image)
     return images
+
+
+def _bom(image: Image, out: Path, jars: list[Path]) -> sbom.Bom:
+    """What an image is made of."""
+    if image.name in pins.PROGRAMS:
+        return sbom.of_program(image.name, out)
+    if image.name == "comet-driver":
+        return sbom.of_driver(image.tag, jars)
+    return sbom.of_go(image.name, out / "bin" / "versitygw", out)
 
 
 def report(images: list[Image]) -> list[str]:

@@ -107,7 +107,8 @@ def judge(executors: list[dict]) -> tuple[int, list[str]]:
         killed += used.killed
         sized = re.search(r"slots=\d+ memory=\d+", re.sub(r"\x1b\[[0-9;]*m", "", log.stdout))
         peak = f"{used.peak / MIB:.0f}" if used.peak is not None else "?"
-        print(f"{name}: {tasks} tasks, {sized[0] if sized else 'size unknown'}, memory limit {used.limit / MIB:.0f} MiB, peak with page cache {peak} MiB, "
+        print(f"{name}: {tasks} tasks, {sized[0] if sized else 'size unknown'}, memory limit {used.limit / MIB:.0f} MiB, peak of the process "
+              f"{used.process / MIB:.0f} MiB, with page cache {peak} MiB, "
               f"limit reached {used.reached} times, OOMKilled={state['OOMKilled']}, oom kills {used.killed}", flush=True)
         if not tasks:
             idle.append(name)

@@ -18,6 +18,8 @@ class Memory:
     reached: int
     # Processes that were killed for it.
     killed: int
+    # Bytes: the most that the process itself had in memory, without page cache.
+    process: int
 
 
 def _group(pid: int) -> tuple[Path, bool]:
@@ -39,7 +41,9 @@ def memory(pid: int) -> Memory:
     group, unified = _group(pid)
     text = lambda name: (group / name).read_text()  # noqa: E731
     field = lambda name, key: int(re.search(rf"^{key} (\d+)", text(name), re.M)[1])  # noqa: E731
+    own = int(re.search(r"^VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.M)[1]) << 10
     if unified:
         peak = int(text("memory.peak")) if (group / "memory.peak").exists() else None
-        return Memory(int(text("memory.max")), peak, field("memory.events", "max"), field("memory.events", "oom_kill"))
-    return Memory(int(text("memory.limit_in_bytes")), int(text("memory.max_usage_in_bytes")), int(text("memory.failcnt")), field("memory.oom_control", "oom_kill"))
+        return Memory(int(text("memory.max")), peak, field("memory.events", "max"), field("memory.events", "oom_kill"), own)
+    return Memory(int(text("memory.limit_in_bytes")), int(text("memory.max_usage_in_bytes")), int(text("memory.failcnt")),
+                  field("memory.oom_control", "oom_kill"), own)

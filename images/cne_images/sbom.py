@@ -89,6 +89,18 @@ def of_driver(tag: str, jars: list[Path]) -> Bom:
     return _bom(root, [*system, *spark, *own], {root: [*system, *spark, *own]})
 
 
+def of_go(name: str, binary: Path, out: Path) -> Bom:
+    """The modules that Go has written into a binary, and the system's files beside it."""
+    listed = subprocess.run(["go", "version", "-m", str(binary)], check=True, stdout=subprocess.PIPE, text=True).stdout
+    modules = []
+    for _, path, version in sorted(re.findall(r"^\t(mod|dep)\t(\S+)\t(\S+)", listed, re.M)):
+        space, _, title = path.rpartition("/")
+        modules.append(Component(name=path, version=version, type=ComponentType.LIBRARY, bom_ref=f"go:{path}@{version}", purl=PackageURL("golang", space, title, version)))
+    modules += [_debian(*line.split("\t")) for line in (out / "layers" / "packages.tsv").read_text().splitlines()]
+    root = _root(name, pins.digest(binary))
+    return _bom(root, modules, {root: modules})
+
+
 def _shaded(jar: Path) -> list[str]:
     """What Maven has put into a jar, as group:artifact:version."""
     found = set()
