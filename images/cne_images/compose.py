@@ -18,9 +18,12 @@ from pathlib import Path
 from cne_e2e import golden, paths, pool, queries, session
 
 from . import build, counters, engine, pins
+from .certificates import Authority
 from .engine import docker
 
 MIB = 1 << 20
+# What every member's certificate names: executors are reached by addresses that nobody knows before.
+SERVER_NAME = "comet-pool"
 
 
 class Demo:
@@ -29,11 +32,10 @@ class Demo:
     def __init__(self, args: argparse.Namespace):
         self.args = args
         self.name = f"cne-demo-{os.getpid()}"
-        # Containers read it as another user.
+        # Containers see the folders of their roles alone.
         base = pins.CACHE / "run"
         base.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=base))
-        self.folder.chmod(0o755)
         self.environment = {
             "COMPOSE_PROJECT_NAME": self.name, "IMAGE_TAG": pins.tag("", args.profile).lstrip(":"), "POOL_DIR": str(self.folder),
             "DATA_DIR": str(paths.data("tpch", args.scale)), "SOURCE_DIR": str(paths.ROOT), "EXECUTORS": str(args.executors),
@@ -59,23 +61,33 @@ class Demo:
     def prepare(self) -> None:
         """The files that are mounted into the containers."""
         key = f"demo:{secrets.token_hex(32)}"
+        members, drivers = Authority(self.folder / "members", "demo pool"), Authority(self.folder / "drivers", "demo drivers")
         for role in ("scheduler", "executor", "driver"):
-            (self.folder / role).mkdir()
-            if role != "driver":
+            folder = self.folder / role
+            folder.mkdir()
+            self._give(role, "ca.crt", members.certificate.read_text())
+            if role == "driver":
+                drivers.issue(folder, "demo", "clientAuth")
+            else:
                 self._give(role, "ticket-key", key)
+                self._give(role, "drivers.crt", drivers.certificate.read_text())
+                members.issue(folder, SERVER_NAME)
+            (folder / "tls.key").chmod(0o644)
         answers, _ = golden.tpch_answers(self.args.scale)
         self._give("driver", "queries.json", json.dumps(queries.tpch()))
         self._give("driver", "answers.json", json.dumps({name: vars(answer) for name, answer in answers.items()}))
         self._give("driver", "spark.conf", self._spark_conf())
 
     def _give(self, role: str, name: str, text: str) -> None:
-        """A file for one role. Its user in the container is none of this machine, so everybody may read it; the folder above is the owner's."""
+        """A file for one role. Its user in the container is none of this machine, so everybody may read it; the folder above is the owner's alone."""
         file = self.folder / role / name
         file.write_text(text)
         file.chmod(0o644)
 
     def _spark_conf(self) -> str:
-        settings = {session.URL: "grpc://scheduler:50050", "spark.sql.session.timeZone": "UTC", "spark.log.level": "ERROR", "spark.app.name": "compose-demo",
+        own = "spark.comet.nativeExecutors.tls"
+        settings = {session.URL: "grpc+tls://scheduler:50050", f"{own}.ca": "/run/pool/ca.crt", f"{own}.cert": "/run/pool/tls.crt",
+                    f"{own}.key": "/run/pool/tls.key", f"{own}.serverName": SERVER_NAME, "spark.sql.session.timeZone": "UTC", "spark.log.level": "ERROR", "spark.app.name": "compose-demo",
                     "spark.driver.extraJavaOptions": "-Djava.io.tmpdir=/work", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
                     "spark.ui.showConsoleProgress": "false"}
         defaults = (pins.SOURCE / "spark-defaults.conf").read_text()
@@ -130,7 +142,7 @@ def run(demo: Demo) -> int:
         for service in ("scheduler", "executor"):
             print(demo.logs(service), file=sys.stderr)
     wrong = [f"{killed} executors killed"] * bool(killed) + [f"idle: {', '.join(idle)}"] * bool(idle) + [f"driver ended with {done.returncode}"] * bool(done.returncode)
-    print("compose-demo: " + ", ".join([*wrong, f"{demo.args.executors} executors of {demo.args.memory}", f"oom kills {killed}", answer]), flush=True)
+    print("compose-demo: " + ", ".join([*wrong, "mutual TLS", f"{demo.args.executors} executors of {demo.args.memory}", f"oom kills {killed}", answer]), flush=True)
     return 1 if wrong else 0
 
 
