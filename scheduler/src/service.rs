@@ -9,11 +9,11 @@ use cne_task::{GRPC_MESSAGE_BYTES, reports::reports_server::ReportsServer};
 use cne_transport::{Clients, Transport, spawn_watch};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Server;
+use tonic::{service::interceptor::InterceptedService, transport::Server};
 
 use crate::{
     demand::Demand,
-    flight::FrontEnd,
+    flight::{FrontEnd, Gate},
     options::Options,
     pool::{Pool, PoolOptions},
     query::Queries,
@@ -103,6 +103,7 @@ pub async fn start(options: Options, drain: CancellationToken) -> Result<Handle,
     // A request that is a little too large gets the typed answer.
     .max_decoding_message_size(max_request)
     .max_encoding_message_size(GRPC_MESSAGE_BYTES);
+    let front = InterceptedService::new(front, Gate::new(transport.access().clone()));
     let gateway = SchedulerGrpcServer::new(pool.gateway())
         .max_decoding_message_size(GRPC_MESSAGE_BYTES)
         .max_encoding_message_size(GRPC_MESSAGE_BYTES);

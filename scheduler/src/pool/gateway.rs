@@ -119,7 +119,11 @@ impl Gateway {
             .register_executor(metadata.clone(), data)
             .await
             .map_err(internal)?;
-        tokio::spawn(liveness::watch(Arc::clone(&self.cluster), metadata, self.connector.clone()));
+        tokio::spawn(liveness::watch(
+            Arc::clone(&self.cluster),
+            metadata,
+            self.connector.clone(),
+        ));
         // An update without statuses makes Ballista offer waiting tasks to the new slots.
         self.forward(KEPT_OUTPUTS.into(), vec![]).await
     }

@@ -152,7 +152,11 @@ impl Pool {
         launcher.attach(&ballista.state);
         ballista.init().await?;
         if let Some(changes) = options.transport.changes() {
-            tokio::spawn(secured::reconnect(changes, Arc::downgrade(&ballista.state), Arc::clone(&cluster)));
+            tokio::spawn(secured::reconnect(
+                changes,
+                Arc::downgrade(&ballista.state),
+                Arc::clone(&cluster),
+            ));
         }
         Ok(Self {
             ballista,
