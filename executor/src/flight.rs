@@ -1,5 +1,6 @@
 //! Serves committed results: `DoGet` by signed ticket, and a few actions.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -16,6 +17,7 @@ use cne_storage::{MapOutputId, OutputVersion, ShuffleStore, StoreError};
 use cne_task::codes::{self, Code};
 use cne_task::reports::ResultPartition;
 use cne_task::ticket::{TicketError, TicketKeys};
+use cne_transport::{DEFAULT_TENANT, Peer, Transport};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use prost::Message;
@@ -44,6 +46,7 @@ pub struct ResultService {
     task_slots: usize,
     totals: Arc<Totals>,
     reads: mpsc::UnboundedSender<ResultPartition>,
+    transport: Transport,
 }
 
 impl ResultService {
@@ -65,7 +68,29 @@ impl ResultService {
             task_slots,
             totals,
             reads,
+            transport: Transport::plaintext(),
         }
+    }
+
+    /// Asks callers who they are.
+    pub(crate) fn secured_by(self, transport: Transport) -> Self {
+        Self { transport, ..self }
+    }
+
+    /// For which tenant a call is made; `None`: a member of the pool that speaks for none.
+    fn tenant<T>(&self, request: &Request<T>) -> Result<Option<String>, Status> {
+        let caller = self
+            .transport
+            .access()
+            .caller(Peer::of(request), request.metadata());
+        let caller = caller.map_err(|denied| unauthenticated(&denied.to_string()))?;
+        Ok(caller.tenant.map(|tenant| tenant.name.clone()))
+    }
+
+    /// Logs a refusal and gives it back.
+    fn refused(&self, peer: Option<IpAddr>, refusal: Status) -> Status {
+        self.transport.refusals().call(peer, refusal.message());
+        refusal
     }
 
     fn ticket(&self, bytes: &[u8]) -> Result<cne_proto::v1::ResultTicket, Status> {
@@ -81,6 +106,10 @@ fn ticket_status(error: &TicketError) -> Status {
         _ => codes::TICKET_FORGED,
     };
     status(tonic::Code::Unauthenticated, code, &error.to_string(), "")
+}
+
+fn unauthenticated(text: &str) -> Status {
+    status(tonic::Code::Unauthenticated, codes::UNAUTHENTICATED, text, "")
 }
 
 /// A status with the typed error in its trailer.
@@ -157,8 +186,22 @@ impl FlightService for ResultService {
     type DoExchangeStream = BoxStream<'static, Result<FlightData, Status>>;
 
     async fn do_get(&self, request: Request<Ticket>) -> Result<Response<Self::DoGetStream>, Status> {
+        let tenant = self.tenant(&request)?;
+        let tenant =
+            tenant.ok_or_else(|| unauthenticated("a member of the pool reads no results without a token"))?;
         let mut skip = rows_to_skip(request.metadata())?;
+        let peer = Peer::of(&request).map(|peer| peer.address.ip());
         let ticket = self.ticket(&request.into_inner().ticket)?;
+        // Of a scheduler that knew no tenants.
+        let owner = match ticket.tenant.as_str() {
+            "" => DEFAULT_TENANT,
+            owner => owner,
+        };
+        if owner != tenant {
+            let code = codes::TICKET_TENANT;
+            let refusal = status(tonic::Code::PermissionDenied, code, code.summary, "");
+            return Err(self.refused(peer, refusal));
+        }
         let read = ResultPartition {
             namespace: ticket.namespace.clone(),
             partition: ticket.partition,
@@ -243,6 +286,10 @@ impl FlightService for ResultService {
     }
 
     async fn do_action(&self, request: Request<Action>) -> Result<Response<Self::DoActionStream>, Status> {
+        let peer = Peer::of(&request).cloned();
+        if request.get_ref().r#type != KEPT {
+            self.tenant(&request)?;
+        }
         let action = request.into_inner();
         match action.r#type.as_str() {
             HEALTH => {
@@ -262,6 +309,12 @@ impl FlightService for ResultService {
                 Ok(one(health.to_string().into_bytes()))
             }
             KEPT => {
+                // Without TLS the signature alone tells a member.
+                if self.transport.is_tls() && !peer.as_ref().is_some_and(Peer::is_member) {
+                    let code = codes::MEMBERS_ONLY;
+                    let refusal = status(tonic::Code::PermissionDenied, code, code.summary, "");
+                    return Err(self.refused(peer.map(|peer| peer.address.ip()), refusal));
+                }
                 let ask = self.keys.verify_peer(&action.body, &self.pool_name, peers::now());
                 let ask = ask.map_err(|error| ticket_status(&error))?;
                 let answer = peers::answer(&self.store, ask).await;

@@ -15,8 +15,9 @@ use cne_startup::{Pulse, Status as ProcessStatus};
 use cne_task::GRPC_MESSAGE_BYTES;
 use cne_task::reports::reports_client::ReportsClient;
 use cne_task::reports::{ResultPartition, ResultsReadRequest};
+use cne_transport::Transport;
 use tokio::sync::mpsc;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use crate::membership::Membership;
@@ -50,18 +51,17 @@ impl Link {
     /// Connects when it is first used, and again whenever the connection is lost.
     ///
     /// # Errors
-    /// When `address` is no URL.
+    /// When `address` is not host:port.
     pub(crate) fn new(
-        address: String,
+        transport: &Transport,
+        address: &str,
         registration: ExecutorRegistration,
         membership: Arc<Membership>,
         status: ProcessStatus,
     ) -> Result<Self, tonic::transport::Error> {
-        let endpoint = Endpoint::from_shared(address)?
-            .connect_timeout(ANSWER)
-            .timeout(ANSWER)
-            .tcp_nodelay(true);
-        let channel = endpoint.connect_lazy();
+        let channel = transport.channel(address, |endpoint| {
+            endpoint.connect_timeout(ANSWER).timeout(ANSWER)
+        })?;
         let reports = ReportsClient::new(channel.clone());
         let scheduler = SchedulerGrpcClient::new(channel)
             .max_decoding_message_size(GRPC_MESSAGE_BYTES)

@@ -7,6 +7,7 @@ use cne_settings::{ByteSize, ExecutorSettings, ShuffleCompression};
 use cne_startup::Limits;
 use cne_storage::{Buckets, BucketsError, ClientOptions, Compression};
 use cne_task::ticket::{KeyError, TicketKeys};
+use cne_transport::{Transport, TransportError};
 
 use crate::sizing::{Sizing, SizingError};
 
@@ -38,6 +39,8 @@ pub struct Options {
     pub pool_name: String,
     /// Keys of the tickets.
     pub ticket_keys: TicketKeys,
+    /// How connections are secured, and who the tenants are.
+    pub transport: Transport,
     /// Where outputs of tasks go.
     pub storage_url: String,
     /// Bytes of neighbouring buckets that one request fetches.
@@ -74,6 +77,9 @@ pub enum OptionsError {
     /// `CNE_TICKET_KEY` does not hold keys.
     #[error("CNE_TICKET_KEY is not usable")]
     TicketKey(#[from] KeyError),
+    /// Certificates or tenants cannot be used.
+    #[error("certificates or tenants cannot be used")]
+    Transport(#[from] TransportError),
     /// The address to listen on has to be an IP address.
     #[error("CNE_EXECUTOR_GRPC_ADDRESS {0:?} is not an IP address with a port")]
     Address(String),
@@ -95,11 +101,19 @@ fn advertised(settings: &ExecutorSettings) -> Option<String> {
 }
 
 impl Options {
+    /// The scheduler's host and port, as part of a URL.
+    pub(crate) fn scheduler_address(&self) -> String {
+        match self.scheduler_host.contains(':') {
+            true => format!("[{}]:{}", self.scheduler_host, self.scheduler_port),
+            false => format!("{}:{}", self.scheduler_host, self.scheduler_port),
+        }
+    }
+
     /// Takes the options from the settings.
     ///
     /// # Errors
-    /// Unusable ticket keys; a host name where an IP address is needed; an unusable file of buckets; a container whose memory limit is too
-    /// small.
+    /// Unusable ticket keys, certificates or tenants; a host name where an IP address is needed; an unusable file of buckets; a container whose
+    /// memory limit is too small.
     pub fn from_settings(settings: &ExecutorSettings) -> Result<Self, OptionsError> {
         let grpc_host = settings.grpc_address.host.trim_matches(['[', ']']);
         let buckets = settings.buckets_file.as_deref().map(Buckets::read).transpose()?;
@@ -123,6 +137,7 @@ impl Options {
             scheduler_port: settings.scheduler_address.port,
             pool_name: settings.pool_name.clone(),
             ticket_keys: TicketKeys::parse(settings.ticket_key.expose())?,
+            transport: Transport::open(&settings.security())?,
             storage_url: settings.storage_url.clone(),
             fetch_window: settings.fetch_window.0,
             inline_bytes: settings.inline_bytes.to_usize().min(MOST_INLINE_BYTES),

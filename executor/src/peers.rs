@@ -13,11 +13,12 @@ use cne_proto::v1::{KeptOutput, KeptOutputs, KeptPublication, KeptPublications, 
 use cne_storage::{MapOutput, MapOutputId, OutputVersion, PeerError, Peers, Publication, ShuffleStore};
 use cne_task::GRPC_MESSAGE_BYTES;
 use cne_task::ticket::TicketKeys;
+use cne_transport::Transport;
 use futures::TryStreamExt;
 use futures::stream::{BoxStream, StreamExt};
 use parking_lot::Mutex;
 use prost::Message;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 
 /// Asks an executor for outputs that it keeps. The body is a signed `PeerAsk`.
 pub(crate) const KEPT: &str = "comet.kept";
@@ -40,6 +41,7 @@ const CONNECTIONS: usize = 1000;
 pub(crate) struct FlightPeers {
     keys: Arc<TicketKeys>,
     pool_name: String,
+    transport: Transport,
     channels: Mutex<HashMap<String, Channel>>,
 }
 
@@ -50,10 +52,11 @@ pub(crate) fn now() -> u64 {
 }
 
 impl FlightPeers {
-    pub(crate) fn new(keys: Arc<TicketKeys>, pool_name: String) -> Self {
+    pub(crate) fn new(keys: Arc<TicketKeys>, pool_name: String, transport: Transport) -> Self {
         Self {
             keys,
             pool_name,
+            transport,
             channels: Mutex::default(),
         }
     }
@@ -63,8 +66,9 @@ impl FlightPeers {
         if let Some(channel) = channels.get(holder) {
             return Ok(channel.clone());
         }
-        let endpoint = Endpoint::from_shared(format!("http://{holder}"))?;
-        let channel = endpoint.connect_timeout(CONNECT).tcp_nodelay(true).connect_lazy();
+        let channel = self
+            .transport
+            .channel(holder, |endpoint| endpoint.connect_timeout(CONNECT))?;
         if channels.len() >= CONNECTIONS {
             // Executors come and go; those that are still there are connected again.
             channels.clear();

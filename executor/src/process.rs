@@ -14,11 +14,11 @@ use ballista_core::serde::protobuf::{
 use cne_startup::{Status, grpc_health, serve_http};
 use cne_storage::{ClientOptions, LocalParts, ShuffleStore, StoreError, WriterOptions, open_store};
 use cne_task::GRPC_MESSAGE_BYTES;
+use cne_transport::{Clients, spawn_watch};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 
 use crate::drain::{self, Times};
 use crate::engine::Engine;
@@ -105,7 +105,10 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     let mut store = ShuffleStore::new(store, prefix);
     let local = LocalParts::open(work_dir.path().join("outputs"), options.local_quota)?;
     let keys = Arc::new(options.ticket_keys.clone());
-    let peers = FlightPeers::new(Arc::clone(&keys), options.pool_name.clone());
+    let transport = options.transport.clone();
+    let watching = CancellationToken::new();
+    spawn_watch(&transport, watching.clone());
+    let peers = FlightPeers::new(Arc::clone(&keys), options.pool_name.clone(), transport.clone());
     store = store
         .with_local(local, options.fetch_window)
         .with_peers(Arc::new(peers), tokio::runtime::Handle::current());
@@ -113,7 +116,10 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
         store = store.without_copies();
     }
     let status = Status::new();
-    status.metrics(|registry| totals.register(registry));
+    status.metrics(|registry| {
+        totals.register(registry);
+        transport.register(registry);
+    });
     let http = listen(&options.http_host, options.http_port).await?;
     let http_port = http.local_addr()?.port();
     tokio::spawn(serve_http(http, status.clone()));
@@ -127,9 +133,10 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     let executor_id = membership.id().to_string();
     let (flight_port, grpc_port) = (flight.local_addr()?.port(), tasks.local_addr()?.port());
     let registration = registration(&options, &executor_id, flight_port, grpc_port);
-    let address = format!("http://{}:{}", options.scheduler_host, options.scheduler_port);
+    let address = options.scheduler_address();
     let link = Link::new(
-        address.clone(),
+        &transport,
+        &address,
         registration,
         Arc::clone(&membership),
         status.clone(),
@@ -140,7 +147,7 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     })?;
     tracing::info!(
         executor = %executor_id, host = options.host.as_deref().unwrap_or("as the scheduler sees it"), flight_port, grpc_port, http_port,
-        scheduler = %address, slots = options.task_slots, memory = options.memory_bytes, memory_limit = options.limits.memory, storage = %options.storage_url, "executor started"
+        scheduler = %address, tls = transport.is_tls(), slots = options.task_slots, memory = options.memory_bytes, memory_limit = options.limits.memory, storage = %options.storage_url, "executor started"
     );
 
     let threads = TaskThreads::start(options.task_slots)?;
@@ -158,7 +165,8 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
         options.task_slots,
         Arc::clone(&totals),
         reads,
-    );
+    )
+    .secured_by(transport.clone());
     let outputs = store.clone();
     let memory = runtime::memory(&options);
     let jobs = runtime::jobs(&base, &memory)?;
@@ -188,13 +196,19 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
         Server::builder()
             .add_service(results)
             .add_service(health.clone())
-            .serve_with_incoming_shutdown(incoming(flight), stop_results.cancelled_owned()),
+            .serve_with_incoming_shutdown(
+                transport.incoming(flight, Clients::Drivers, "results"),
+                stop_results.cancelled_owned(),
+            ),
     );
     tokio::spawn(
         Server::builder()
             .add_service(launches)
             .add_service(health)
-            .serve_with_incoming_shutdown(incoming(tasks), stop_tasks.cancelled_owned()),
+            .serve_with_incoming_shutdown(
+                transport.incoming(tasks, Clients::Members, "tasks"),
+                stop_tasks.cancelled_owned(),
+            ),
     );
     let (kept, flushed) = (outputs.clone(), outputs);
     let reporter = tokio::spawn(link.clone().report(ends, service.clone()));
@@ -221,6 +235,7 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     reporter.abort();
     serving.cancel();
     sweeper.abort();
+    watching.cancel();
     if let Some(sweep) = sweep {
         sweep.abort();
     }
@@ -255,10 +270,6 @@ async fn listen(host: &str, port: u16) -> Result<TcpListener, ExecutorError> {
         address: format!("{host}:{port}"),
         source,
     })
-}
-
-fn incoming(listener: TcpListener) -> TcpIncoming {
-    TcpIncoming::from(listener).with_nodelay(Some(true))
 }
 
 /// The threads that tasks run on.

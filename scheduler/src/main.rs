@@ -11,6 +11,7 @@ use cne_scheduler::{Options, demand::Policy, start};
 use cne_settings::{Address, SchedulerSettings};
 use cne_startup::Failed;
 use cne_task::{Durability, ticket::TicketKeys};
+use cne_transport::Transport;
 
 fn main() -> ExitCode {
     cne_startup::run(
@@ -33,6 +34,8 @@ fn options(settings: &SchedulerSettings) -> Result<Options, Failed> {
         executor_address: resolve(&settings.executor_address)?,
         http_address: resolve(&settings.http_address)?,
         scaler_address: resolve(&settings.scaler_address)?,
+        scaler_tls: settings.scaler_tls,
+        transport: Transport::open(&settings.security())?,
         scale: Policy::from_settings(settings),
         pool_name: settings.pool_name.clone(),
         limits: Limits {

@@ -4,6 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use cne_proto::{SPARK_VERSIONS, decode::Limits};
 use cne_task::{Durability, ticket::TicketKeys};
+use cne_transport::Transport;
 
 use crate::demand::Policy;
 
@@ -18,6 +19,10 @@ pub struct Options {
     pub http_address: SocketAddr,
     /// Where KEDA asks for the number of executors.
     pub scaler_address: SocketAddr,
+    /// Whether KEDA asks over TLS.
+    pub scaler_tls: bool,
+    /// How connections are secured, and who the tenants are.
+    pub transport: Transport,
     /// What the pool may be scaled to.
     pub scale: Policy,
     /// Signs result tickets.
@@ -66,6 +71,8 @@ impl Options {
             executor_address: SocketAddr::from(([127, 0, 0, 1], 0)),
             http_address: SocketAddr::from(([127, 0, 0, 1], 0)),
             scaler_address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            scaler_tls: false,
+            transport: Transport::plaintext(),
             scale: Policy::default(),
             ticket_keys,
             pool_name: "default".into(),

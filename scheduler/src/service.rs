@@ -6,13 +6,14 @@ use arrow_flight::flight_service_server::FlightServiceServer;
 use ballista_core::{error::BallistaError, serde::protobuf::scheduler_grpc_server::SchedulerGrpcServer};
 use cne_startup::{Status, grpc_health, serve_http};
 use cne_task::{GRPC_MESSAGE_BYTES, reports::reports_server::ReportsServer};
+use cne_transport::{Clients, Transport, spawn_watch};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use tonic::transport::{Server, server::TcpIncoming};
+use tonic::{service::interceptor::InterceptedService, transport::Server};
 
 use crate::{
     demand::Demand,
-    flight::FrontEnd,
+    flight::{FrontEnd, Gate},
     options::Options,
     pool::{Pool, PoolOptions},
     query::Queries,
@@ -74,10 +75,18 @@ pub async fn start(options: Options, drain: CancellationToken) -> Result<Handle,
     let (scaler_listener, scaler_address) = listen(options.scaler_address).await?;
     let status = Status::new();
     tokio::spawn(serve_http(http_listener, status.clone()));
+    let transport = options.transport.clone();
+    status.metrics(|registry| transport.register(registry));
+    spawn_watch(&transport, drain.clone());
+    let for_scaler = match options.scaler_tls {
+        true => transport.clone(),
+        false => Transport::plaintext(),
+    };
     let pool = Pool::start(&PoolOptions {
         gateway_endpoint: executor_address.to_string(),
         executor_timeout: options.executor_timeout,
         task_attempts: options.task_attempts,
+        transport: transport.clone(),
     })
     .await?;
     status.metrics(|registry| pool.counters().register(registry));
@@ -94,6 +103,7 @@ pub async fn start(options: Options, drain: CancellationToken) -> Result<Handle,
     // A request that is a little too large gets the typed answer.
     .max_decoding_message_size(max_request)
     .max_encoding_message_size(GRPC_MESSAGE_BYTES);
+    let front = InterceptedService::new(front, Gate::new(transport.access().clone()));
     let gateway = SchedulerGrpcServer::new(pool.gateway())
         .max_decoding_message_size(GRPC_MESSAGE_BYTES)
         .max_encoding_message_size(GRPC_MESSAGE_BYTES);
@@ -103,7 +113,7 @@ pub async fn start(options: Options, drain: CancellationToken) -> Result<Handle,
         .add_service(front)
         .add_service(health.clone())
         .serve_with_incoming_shutdown(
-            TcpIncoming::from(flight_listener).with_nodelay(Some(true)),
+            transport.incoming(flight_listener, Clients::Drivers, "drivers"),
             async move { stop.cancelled().await },
         );
     // Executors are served until the queries have ended, so that their cancelled tasks can report.
@@ -114,7 +124,7 @@ pub async fn start(options: Options, drain: CancellationToken) -> Result<Handle,
         .add_service(ReportsServer::new(ReportService::new(demand.clone())))
         .add_service(health)
         .serve_with_incoming_shutdown(
-            TcpIncoming::from(executor_listener).with_nodelay(Some(true)),
+            transport.incoming(executor_listener, Clients::Members, "executors"),
             async move {
                 stop.cancelled().await;
                 stopped.drained().await;
@@ -125,7 +135,7 @@ pub async fn start(options: Options, drain: CancellationToken) -> Result<Handle,
     let scaler = server()
         .add_service(ExternalScalerServer::new(scaler))
         .serve_with_incoming_shutdown(
-            TcpIncoming::from(scaler_listener).with_nodelay(Some(true)),
+            for_scaler.incoming(scaler_listener, Clients::Anyone, "scaler"),
             async move { stop.cancelled().await },
         );
     tokio::spawn(async move {
@@ -140,7 +150,7 @@ pub async fn start(options: Options, drain: CancellationToken) -> Result<Handle,
         stop.cancelled().await;
         stopping.set_unready("stopping");
     });
-    tracing::info!(%flight_address, %executor_address, %http_address, %scaler_address, "comet-scheduler is ready");
+    tracing::info!(%flight_address, %executor_address, %http_address, %scaler_address, tls = transport.is_tls(), "comet-scheduler is ready");
     Ok(Handle {
         flight_address,
         executor_address,

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use cne_proto::{
     decode::Limits,
@@ -14,12 +16,17 @@ use cne_scheduler::{
     check::{self, Accepts},
     graph::{self, Sizing},
 };
+use cne_transport::Tenant;
 use common::*;
 use prost::Message;
 
 const ENSURE: ShuffleOrigin = ShuffleOrigin::EnsureRequirements;
 
 fn accept(bytes: &Bytes) -> Result<(), Failure> {
+    accept_of(Tenant::default_tenant(), bytes)
+}
+
+fn accept_of(tenant: Arc<Tenant>, bytes: &Bytes) -> Result<(), Failure> {
     let accepts = Accepts {
         limits: Limits {
             bytes: 1 << 20,
@@ -28,6 +35,7 @@ fn accept(bytes: &Bytes) -> Result<(), Failure> {
         },
         file_roots: Some(vec!["/data/t".into()]),
         spark_versions: vec!["4.1.3".into(), "4.1.1-amzn-0".into()],
+        tenant,
     };
     let request = check::request(bytes, &accepts)?;
     let sizing = Sizing {
@@ -192,6 +200,24 @@ fn graphs_that_make_no_sense() {
             data.partitions[1] = Bytes::from_static(b"no arrow");
         }),
     );
+}
+
+#[test]
+fn what_a_tenant_may_not_read() {
+    let tenant = Tenant::new("acme", Some(&["s3://lake/acme/".into()])).unwrap();
+    let tenant = Arc::new(tenant);
+    let scan = |paths: &[&str]| bytes(&request(vec![files(&[], paths)]));
+    let refused = |paths: &[&str]| accept_of(Arc::clone(&tenant), &scan(paths)).unwrap_err();
+    let failure = refused(&["s3a://lake/acme/a", "s3a://lake/other/b"]);
+    assert_eq!(failure.detail.code, "CNE-1017");
+    let text = failure.to_string();
+    assert!(
+        text.contains("s3a://lake/other/b") && text.contains("acme"),
+        "{text}"
+    );
+    assert!(!text.contains("lake/acme/a"), "{text}");
+    // Also where the pool would let everybody read it.
+    assert_eq!(refused(&["file:///data/t/a"]).detail.code, "CNE-1017");
 }
 
 #[test]

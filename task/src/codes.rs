@@ -36,6 +36,7 @@ codes! {
     UNKNOWN_QUERY = "CNE-1014", false, "No query has this id, or it has been forgotten.";
     QUERY_ID_TAKEN = "CNE-1015", false, "Another request was submitted under the same query id.";
     BUSY = "CNE-1016", true, "The pool already holds as many queries as it accepts.";
+    PREFIX = "CNE-1017", false, "A path lies outside what the tenant may read (`prefixes` in CNE_TENANTS_FILE).";
     SPARK_ERROR = "CNE-2001", false, "Spark's own error, raised by the data (division by zero, overflow, invalid cast and others).";
     TASK_FAILED = "CNE-2002", false, "A task failed for a reason without a code of its own.";
     FILE_MISSING = "CNE-2003", false, "A data file does not exist.";
@@ -65,6 +66,9 @@ codes! {
     TICKET_EXPIRED = "CNE-4002", false, "The ticket has expired.";
     TICKET_FOREIGN = "CNE-4003", false, "The ticket was issued for another pool.";
     RESULT_GONE = "CNE-4004", true, "The result is not stored any more.";
+    UNAUTHENTICATED = "CNE-4005", false, "The call carries no token or client certificate that names a tenant.";
+    TICKET_TENANT = "CNE-4006", false, "The ticket was issued to another tenant.";
+    MEMBERS_ONLY = "CNE-4007", false, "Only members of the pool may ask this of each other.";
     UNREACHABLE = "CNE-5001", true, "Raised by the driver: the scheduler or an executor does not answer.";
     RESULT_SCHEMA = "CNE-5002", false, "Raised by the driver: the pool's result has other columns than the plan.";
     CONNECTION_SETTINGS = "CNE-5003", false, "Raised by the driver: its settings of connections to the pool cannot be used, or would send queries unprotected.";

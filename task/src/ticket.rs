@@ -223,6 +223,7 @@ mod tests {
             expires_at: 1000,
             audience: "pool".into(),
             query_id: "query".into(),
+            tenant: String::new(),
         }
     }
 

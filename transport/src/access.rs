@@ -16,8 +16,6 @@ const AUTHORIZATION: &str = "authorization";
 pub struct Caller {
     /// For which tenant; `None`: a member of the pool that speaks for none.
     pub tenant: Option<Arc<Tenant>>,
-    /// Whether it has shown a certificate of the pool.
-    pub member: bool,
 }
 
 /// Why nobody is known to make a call. Says nothing of the token.
@@ -65,20 +63,19 @@ impl Access {
     }
 
     fn find(&self, certificate: Option<&PeerCertificate>, headers: &MetadataMap) -> Result<Caller, Denied> {
-        let member = certificate.is_some_and(|of| of.issuer == Issuer::Pool);
         let Some(tenants) = &self.tenants else {
             // Who may connect is decided in the handshake.
             let tenant = Some(Tenant::default_tenant());
-            return Ok(Caller { tenant, member });
+            return Ok(Caller { tenant });
         };
         let tenants = tenants.get();
         let tenant = match (token(headers)?, certificate) {
             (Some(token), _) => Some(tenants.by_token(token).ok_or(Denied::Token)?),
-            (None, Some(_)) if member => None,
+            (None, Some(of)) if of.issuer == Issuer::Pool => None,
             (None, Some(of)) => Some(tenants.by_names(&of.names).ok_or(Denied::Certificate)?),
             (None, None) => return Err(Denied::Nothing),
         };
-        Ok(Caller { tenant, member })
+        Ok(Caller { tenant })
     }
 
     pub(crate) fn look(&self) {

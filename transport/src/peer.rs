@@ -26,4 +26,10 @@ impl Peer {
     pub fn of<T>(request: &tonic::Request<T>) -> Option<&Self> {
         request.extensions().get()
     }
+
+    /// Whether it has shown a certificate of the pool.
+    pub fn is_member(&self) -> bool {
+        let certificate = self.certificate.as_ref();
+        certificate.is_some_and(|certificate| certificate.issuer == Issuer::Pool)
+    }
 }

@@ -62,9 +62,9 @@ impl<T> Reloaded<T> {
         self.value.load_full()
     }
 
-    /// Reads the files again; blocking. What cannot be used twice in a row in the same way is logged once: files that change one after the other
+    /// Reads the files again; blocking. Says whether they have changed. What cannot be used twice in a row in the same way is logged once: files that change one after the other
     /// do not fit together for a moment.
-    pub(crate) fn look(&self) {
+    pub(crate) fn look(&self) -> bool {
         let made = read(&self.paths).and_then(|contents| {
             let digest = digest(&contents);
             if self.seen.lock().used == digest {
@@ -74,7 +74,10 @@ impl<T> Reloaded<T> {
         });
         let mut seen = self.seen.lock();
         match made {
-            Ok(None) => seen.broken = None,
+            Ok(None) => {
+                seen.broken = None;
+                false
+            }
             Ok(Some((digest, value))) => {
                 self.value.store(Arc::new(value));
                 *seen = Seen {
@@ -82,6 +85,7 @@ impl<T> Reloaded<T> {
                     broken: None,
                 };
                 tracing::info!(what = self.what, "files have changed and are used from now on");
+                true
             }
             Err(error) => {
                 let text = causes(&error);
@@ -93,6 +97,7 @@ impl<T> Reloaded<T> {
                     }
                     broken => *broken = Some((text, false)),
                 }
+                false
             }
         }
     }

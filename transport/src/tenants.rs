@@ -25,6 +25,26 @@ pub struct Tenant {
 }
 
 impl Tenant {
+    /// A tenant that may scan what is below `prefixes`, or everything.
+    ///
+    /// # Errors
+    /// What is wrong with the name or a prefix.
+    pub fn new(name: &str, prefixes: Option<&[String]>) -> Result<Self, String> {
+        let usual = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(usual) {
+            return Err(format!(
+                "the name {name:?} is not 1 to {LONGEST_NAME} letters, digits and -_."
+            ));
+        }
+        let prefixes = prefixes
+            .map(|prefixes| prefixes.iter().map(|prefix| prefix_of(name, prefix)).collect())
+            .transpose()?;
+        Ok(Self {
+            name: name.to_owned(),
+            prefixes,
+        })
+    }
+
     /// The tenant of a pool that has no other.
     pub fn default_tenant() -> Arc<Self> {
         static DEFAULT: LazyLock<Arc<Tenant>> = LazyLock::new(|| {
@@ -66,14 +86,31 @@ fn normal(url: &str) -> Option<String> {
         }
         None => (String::new(), rest),
     };
-    let ambiguous = |segment: &str| {
-        let segment = segment.to_ascii_lowercase().replace("%2e", ".");
-        segment == "." || segment == ".." || segment.contains("%2f") || segment.contains('\\')
-    };
-    if path.split('/').any(ambiguous) || path.contains(['?', '#']) || path.contains("//") {
+    if path.to_ascii_lowercase().contains("%2f") {
+        return None;
+    }
+    let path = decoded(path)?;
+    let ambiguous = |segment: &str| segment == "." || segment == "..";
+    if path.split('/').any(ambiguous) || path.contains("//") || path.contains(['\\', '\0']) {
         return None;
     }
     Some(format!("{scheme}://{host}{path}"))
+}
+
+/// The path with what percent signs stand for; `None` when that is no text.
+fn decoded(path: &str) -> Option<String> {
+    let mut parts = path.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let digits = part
+            .get(..2)
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        // One that is not followed by two digits stands for itself.
+        bytes.push(digits.unwrap_or(b'%'));
+        let rest = if digits.is_some() { 2 } else { 0 };
+        bytes.extend_from_slice(&part.as_bytes()[rest..]);
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// All tenants of a pool.
@@ -133,30 +170,12 @@ impl Tenants {
 
     fn add(&mut self, entry: Entry) -> Result<(), String> {
         let name = entry.name;
-        let usual = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(usual) {
-            return Err(format!(
-                "the name {name:?} is not 1 to {LONGEST_NAME} letters, digits and -_."
-            ));
-        }
+        let tenant = Arc::new(Tenant::new(&name, entry.prefixes.as_deref())?);
         if entry.token_sha256.is_empty() && entry.certificates.is_empty() {
             return Err(format!(
                 "{name} has neither token_sha256 nor certificates: nobody can be it"
             ));
         }
-        let prefixes = match entry.prefixes {
-            Some(prefixes) => Some(
-                prefixes
-                    .iter()
-                    .map(|prefix| prefix_of(&name, prefix))
-                    .collect::<Result<_, _>>()?,
-            ),
-            None => None,
-        };
-        let tenant = Arc::new(Tenant {
-            name: name.clone(),
-            prefixes,
-        });
         for digest in entry.token_sha256 {
             let bytes = hex::decode(&digest).ok().and_then(|bytes| bytes.try_into().ok());
             let bytes: [u8; 32] = bytes.ok_or_else(|| {
@@ -246,7 +265,7 @@ mod tests {
         # printf %s token-of-acme | sha256sum
         token_sha256 = ["DIGEST"]
         certificates = ["spark.acme.example", "spiffe://cluster/acme"]
-        prefixes = ["s3a://Lake/acme", "file:///data/acme/"]
+        prefixes = ["s3a://Lake/acme", "file:///data/acme/", "s3://lake/a b/"]
 
         [[tenant]]
         name = "other"
@@ -291,6 +310,7 @@ mod tests {
             "s3://lake/acme",
             "file:/data/acme/x",
             "file:///data/acme/a%20b",
+            "s3://lake/a%20b/100%",
         ] {
             assert!(tenant.may_scan(inside), "{inside}");
         }

@@ -254,9 +254,9 @@ async fn drivers_are_told_from_members() {
 
     let caller = find(Some(peer_of(&spark))).unwrap();
     assert_eq!(caller.tenant.unwrap().name, "a");
-    assert!(!caller.member);
     let caller = find(Some(peer_of(&own))).unwrap();
-    assert!(caller.member && caller.tenant.is_none());
+    assert!(caller.tenant.is_none());
+    assert!(peer(Some(peer_of(&own))).is_member() && !peer(Some(peer_of(&spark))).is_member());
     assert_eq!(find(None).unwrap_err(), Denied::Nothing);
     let named = pair(&drivers, &["other"], |params| {
         params.distinguished_name.push(DnType::CommonName, "spark")

@@ -6,6 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, ClientTlsConfig, Endpoint, Identity};
 
@@ -35,6 +36,7 @@ struct Tls {
     /// The name in every member's certificate, if they have one in common.
     server_name: Option<ServerName<'static>>,
     expires: Gauge,
+    changes: watch::Sender<u64>,
 }
 
 impl Transport {
@@ -79,6 +81,7 @@ impl Transport {
                     material: Reloaded::open("certificates", all, make)?,
                     server_name,
                     expires: Gauge::default(),
+                    changes: watch::Sender::new(0),
                 }))
             }
             None => None,
@@ -170,6 +173,11 @@ impl Transport {
         endpoint.tls_config_with_verifier(config, Arc::new(Current(self.clone())))
     }
 
+    /// Tells when there are other certificates; `None` without TLS.
+    pub fn changes(&self) -> Option<watch::Receiver<u64>> {
+        self.tls.as_ref().map(|tls| tls.changes.subscribe())
+    }
+
     /// Adds counters of refusals and the end of the own certificate to the metrics.
     pub fn register(&self, registry: &mut Registry) {
         let (connections, calls) = self.refusals.counters();
@@ -195,7 +203,9 @@ impl Transport {
     /// Reads files again when they have changed; blocking.
     fn look(&self, said: &mut Option<(SystemTime, bool)>) {
         if let Some(tls) = &self.tls {
-            tls.material.look();
+            if tls.material.look() {
+                tls.changes.send_modify(|count| *count += 1);
+            }
             if let Some(valid) = tls.material.get().valid {
                 let seconds = valid.1.duration_since(SystemTime::UNIX_EPOCH);
                 tls.expires

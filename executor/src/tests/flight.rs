@@ -9,6 +9,7 @@ use bytes::Bytes;
 use cne_proto::v1::{ErrorDetail, ResultTicket};
 use cne_task::reports::ResultPartition;
 use cne_task::ticket::TicketKeys;
+use cne_transport::Transport;
 use futures::TryStreamExt;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -29,6 +30,7 @@ fn ticket(job: &str) -> ResultTicket {
         expires_at: now + 60,
         audience: "pool".into(),
         query_id: "query".into(),
+        tenant: String::new(),
         generation: 0,
         attempt: 0,
         holder: String::new(),
@@ -46,6 +48,13 @@ async fn client(store: &ShuffleStore) -> FlightClient {
 
 /// The same, and what is read to its end.
 async fn serve(store: &ShuffleStore) -> (FlightClient, mpsc::UnboundedReceiver<ResultPartition>) {
+    serve_secured(store, Transport::plaintext()).await
+}
+
+async fn serve_secured(
+    store: &ShuffleStore,
+    transport: Transport,
+) -> (FlightClient, mpsc::UnboundedReceiver<ResultPartition>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let keys = Arc::new(TicketKeys::parse(KEY).unwrap());
@@ -59,7 +68,8 @@ async fn serve(store: &ShuffleStore) -> (FlightClient, mpsc::UnboundedReceiver<R
         2,
         totals,
         reads,
-    );
+    )
+    .secured_by(transport);
     let service = FlightServiceServer::new(service);
     tokio::spawn(
         Server::builder()
@@ -194,4 +204,42 @@ async fn forged_expired_and_foreign_tickets_are_refused_and_lost_results_named()
         refusal(&mut client, sign(&lost)).await,
         (tonic::Code::NotFound, "CNE-4004".into())
     );
+}
+
+#[tokio::test]
+async fn a_tenant_reads_its_own_results_only() {
+    let store = store();
+    let plan = result_stage("job", 1, memory(vec![batch(0, 3)]));
+    run(&engine(&store), "job", 1, 0, 0, plan).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tenants.toml");
+    // printf %s token | sha256sum
+    let digest = "3c469e9d6c5875d37a43f353d4f88e61fcf812c66eee3457465a40b0da4153e0";
+    let tenants = format!("[[tenant]]\nname = \"a\"\ntoken_sha256 = [\"{digest}\"]");
+    std::fs::write(&path, tenants).unwrap();
+    let security = cne_settings::Security {
+        tenants_file: Some(path),
+        ..Default::default()
+    };
+    let (mut client, _read) = serve_secured(&store, Transport::open(&security).unwrap()).await;
+    let of = |tenant: &str| {
+        sign(&ResultTicket {
+            tenant: tenant.into(),
+            ..ticket("job")
+        })
+    };
+    let nobody = (tonic::Code::Unauthenticated, "CNE-4005".to_string());
+    assert_eq!(refusal(&mut client, of("a")).await, nobody);
+    client.add_header("authorization", "Bearer other").unwrap();
+    assert_eq!(refusal(&mut client, of("a")).await, nobody);
+
+    let mut client = FlightClient::new_from_inner(client.into_inner());
+    client.add_header("authorization", "Bearer token").unwrap();
+    let foreign = (tonic::Code::PermissionDenied, "CNE-4006".to_string());
+    for tenant in ["b", "default", ""] {
+        assert_eq!(refusal(&mut client, of(tenant)).await, foreign, "{tenant}");
+    }
+    let rows = client.do_get(Ticket { ticket: of("a") }).await.unwrap();
+    let rows: Vec<_> = rows.try_collect().await.unwrap();
+    assert_eq!(keys(&rows), keys(&[batch(0, 3)]));
 }

@@ -11,6 +11,7 @@ use cne_storage::{
     WriterOptions,
 };
 use cne_task::ticket::TicketKeys;
+use cne_transport::Transport;
 use futures::TryStreamExt;
 use object_store::memory::InMemory;
 use tokio::net::TcpListener;
@@ -35,7 +36,11 @@ impl Executor {
         let keys = Arc::new(TicketKeys::parse(key).unwrap());
         let directory = tempfile::tempdir().unwrap();
         let local = LocalParts::open(directory.path().to_path_buf(), 1 << 30).unwrap();
-        let peers = Arc::new(FlightPeers::new(Arc::clone(&keys), "pool".into()));
+        let peers = Arc::new(FlightPeers::new(
+            Arc::clone(&keys),
+            "pool".into(),
+            Transport::plaintext(),
+        ));
         let store = ShuffleStore::new(shared.clone(), object_store::path::Path::default())
             .with_local(local, 1 << 20)
             .with_peers(peers, tokio::runtime::Handle::current());
@@ -103,6 +108,7 @@ fn ticket(output: &MapOutput, holder: &str) -> ResultTicket {
         generation: output.version.generation,
         attempt: output.version.attempt,
         holder: holder.into(),
+        tenant: String::new(),
     }
 }
 
@@ -138,7 +144,11 @@ async fn executors_tell_each_other_what_is_published_and_nobody_else() {
     let local = keeper.write(0, 10, Durability::Local).await;
     let unknown = MapOutputId::new("query", 1, 7).written_by(OutputVersion::default());
     let asked = [local.clone(), unknown];
-    let friend = FlightPeers::new(Arc::new(TicketKeys::parse(KEY).unwrap()), "pool".into());
+    let friend = FlightPeers::new(
+        Arc::new(TicketKeys::parse(KEY).unwrap()),
+        "pool".into(),
+        Transport::plaintext(),
+    );
     let answer = friend.publications(&keeper.address, &asked).await.unwrap();
     assert_eq!(answer, [Some(Publication::Waiting), None], "it is wanted now");
     tokio::time::timeout(Duration::from_secs(20), keeper.store.flush())
@@ -151,7 +161,11 @@ async fn executors_tell_each_other_what_is_published_and_nobody_else() {
 
     // Another key, another pool, a result ticket, nobody there.
     for (key, pool) in [(OTHER_KEY, "pool"), (KEY, "other")] {
-        let stranger = FlightPeers::new(Arc::new(TicketKeys::parse(key).unwrap()), pool.into());
+        let stranger = FlightPeers::new(
+            Arc::new(TicketKeys::parse(key).unwrap()),
+            pool.into(),
+            Transport::plaintext(),
+        );
         let error = stranger.record(&keeper.address, &local).await.unwrap_err();
         assert!(error.to_string().contains("ticket"), "{error}");
     }

@@ -44,6 +44,7 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
         scheduler_port: 1,
         pool_name: "pool".into(),
         ticket_keys: cne_task::ticket::TicketKeys::parse("k:000102030405060708090a0b0c0d0e0f").unwrap(),
+        transport: cne_transport::Transport::plaintext(),
         storage_url: "file:///nowhere".into(),
         fetch_window: 0,
         inline_bytes: 0,

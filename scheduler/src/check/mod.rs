@@ -2,7 +2,10 @@
 
 mod secrets;
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use cne_fragment::scan::check_file;
@@ -15,6 +18,7 @@ use cne_proto::{
 };
 use cne_task::codes::{self, Code};
 use cne_task::options::{BATCH_SIZE, batch_size};
+use cne_transport::Tenant;
 use prost::Message;
 
 use crate::error::Failure;
@@ -41,6 +45,8 @@ pub struct Accepts {
     pub file_roots: Option<Vec<PathBuf>>,
     /// Versions of Spark whose drivers are served, as they name themselves.
     pub spark_versions: Vec<String>,
+    /// For whom it is; what the tenant may scan.
+    pub tenant: Arc<Tenant>,
 }
 
 /// Reads and checks a request.
@@ -226,6 +232,9 @@ fn paths(stage: u32, scan: &NativeScan, accepts: &Accepts) -> Vec<(Code, Rejecti
             // Spark encodes a question mark of a name.
             let reason = "the URL carries a query, which may be a signature";
             found.push((codes::SECRET, rejection(stage, "native_scan", what, reason)));
+        } else if !accepts.tenant.may_scan(url) {
+            let reason = format!("the tenant {:?} may not read it", accepts.tenant.name);
+            found.push((codes::PREFIX, rejection(stage, "native_scan", url, &reason)));
         } else if let (Some(path), Some(roots)) = (local_path(url), &accepts.file_roots)
             && !roots.iter().any(|root| is_under(&path, root))
         {

@@ -7,14 +7,19 @@ use arrow_flight::{
 };
 use bytes::Bytes;
 use cne_task::{codes, ticket::TicketError};
+use cne_transport::{Caller, DEFAULT_TENANT, Tenant};
 use prost::Message;
 use serde_json::json;
 
 use super::{
     FrontEnd,
     answer::{seconds, timestamp},
+    gate::tenant_of,
 };
-use crate::{error::Failure, query::State};
+use crate::{
+    error::Failure,
+    query::{State, unknown_query},
+};
 
 /// Every action with what it does.
 pub(super) const ALL: &[(&str, &str)] = &[
@@ -36,14 +41,20 @@ pub(super) const ALL: &[(&str, &str)] = &[
 ];
 
 impl FrontEnd {
-    pub(super) async fn act(&self, action: Action) -> Result<Bytes, Failure> {
+    pub(super) async fn act(&self, caller: &Caller, action: Action) -> Result<Bytes, Failure> {
         match action.r#type.as_str() {
-            "CancelFlightInfo" => self.cancel(&action.body),
-            "RenewFlightEndpoint" => self.renew(&action.body).await,
+            "CancelFlightInfo" => {
+                let tenant = tenant_of(caller)?;
+                self.cancel(&tenant, &action.body)
+            }
+            "RenewFlightEndpoint" => {
+                let tenant = tenant_of(caller)?;
+                self.renew(&tenant, &action.body).await
+            }
             "comet.prepare" => Ok(self.queries.prepare().await.to_string().into()),
             "comet.health" => Ok(self.health().await),
             "comet.demand" => Ok(self.demand.to_json().to_string().into()),
-            "comet.queries" => Ok(self.list().await),
+            "comet.queries" => Ok(self.list(caller).await),
             other => Err(Failure::new(
                 codes::NOT_SERVED,
                 format!("there is no action {other:?}"),
@@ -51,11 +62,14 @@ impl FrontEnd {
         }
     }
 
-    fn cancel(&self, body: &[u8]) -> Result<Bytes, Failure> {
+    fn cancel(&self, tenant: &Tenant, body: &[u8]) -> Result<Bytes, Failure> {
         let malformed = |what: &str| Failure::new(codes::MALFORMED, format!("CancelFlightInfo: {what}"));
         let request = CancelFlightInfoRequest::decode(body).map_err(|e| malformed(&e.to_string()))?;
         let descriptor = request.info.and_then(|info| info.flight_descriptor);
-        let query = self.named(&descriptor.ok_or_else(|| malformed("the info has no descriptor"))?)?;
+        let query = self.named(
+            tenant,
+            &descriptor.ok_or_else(|| malformed("the info has no descriptor"))?,
+        )?;
         let status = match query.state() {
             State::Succeeded(_) => CancelStatus::NotCancellable,
             State::Failed(_) => CancelStatus::Cancelled,
@@ -72,7 +86,7 @@ impl FrontEnd {
     }
 
     /// The locations are those of now: a reader whose executor has gone asks for another one here.
-    async fn renew(&self, body: &[u8]) -> Result<Bytes, Failure> {
+    async fn renew(&self, tenant: &Tenant, body: &[u8]) -> Result<Bytes, Failure> {
         let malformed = |what: &str| Failure::new(codes::MALFORMED, format!("RenewFlightEndpoint: {what}"));
         let request = RenewFlightEndpointRequest::decode(body).map_err(|e| malformed(&e.to_string()))?;
         let mut endpoint = request
@@ -95,8 +109,15 @@ impl FrontEnd {
             };
             Failure::new(code, e.to_string())
         })?;
+        let owner = match content.tenant.as_str() {
+            "" => DEFAULT_TENANT,
+            owner => owner,
+        };
+        if owner != tenant.name {
+            return Err(unknown_query(&content.query_id));
+        }
         let lease = self.options.results_lease;
-        let expires = match self.queries.get(&content.query_id) {
+        let expires = match self.queries.get(&tenant.name, &content.query_id) {
             Ok(query) => query.renew(lease),
             // Of a scheduler before this one, which has signed it.
             Err(_) => SystemTime::now() + lease,
@@ -135,6 +156,7 @@ impl FrontEnd {
             "spark_versions": self.options.spark_versions,
             "schema_fingerprint": cne_proto::schema_fingerprint(),
             "pool": self.options.pool_name,
+            "tls": self.options.transport.is_tls(),
             "slots": executors.iter().map(|e| e.slots).sum::<u32>(),
             "tasks_running": load.running.values().sum::<u32>(),
             "queries_running": running,
@@ -143,9 +165,12 @@ impl FrontEnd {
         body.to_string().into()
     }
 
-    async fn list(&self) -> Bytes {
+    /// Those of the caller's tenant; a member of the pool sees all.
+    async fn list(&self, caller: &Caller) -> Bytes {
         let mut queries = vec![];
-        for query in self.queries.all() {
+        let tenant = caller.tenant.as_deref();
+        let all = self.queries.all().into_iter();
+        for query in all.filter(|query| tenant.is_none_or(|tenant| tenant.name == query.tenant.name)) {
             let (state, job, error) = match query.state() {
                 State::Queued => ("queued", Default::default(), None),
                 State::Running(job) => (
@@ -157,7 +182,7 @@ impl FrontEnd {
                 State::Failed(failure) => ("failed", Default::default(), Some(failure.to_string())),
             };
             queries.push(json!({
-                "query_id": query.id, "description": query.description, "state": state, "error": error,
+                "query_id": query.id, "tenant": query.tenant.name, "description": query.description, "state": state, "error": error,
                 "accepted_at": seconds(query.accepted),
                 "stages_total": job.stages_total, "stages_done": job.stages_done,
                 "tasks_total": job.tasks_total, "tasks_done": job.tasks_done, "tasks_running": job.tasks_running,

@@ -36,11 +36,11 @@ pub(super) fn timestamp(time: SystemTime) -> Timestamp {
 }
 
 /// Every executor; each partition names another one first.
-fn locations(executors: &[ExecutorInfo], partition: usize) -> Vec<Location> {
+fn locations(scheme: &str, executors: &[ExecutorInfo], partition: usize) -> Vec<Location> {
     let count = executors.len();
     (0..count)
         .map(|at| Location {
-            uri: format!("grpc://{}", executors[(at + partition) % count].flight),
+            uri: format!("{scheme}://{}", executors[(at + partition) % count].flight),
         })
         .collect()
 }
@@ -48,7 +48,8 @@ fn locations(executors: &[ExecutorInfo], partition: usize) -> Vec<Location> {
 impl FrontEnd {
     /// Where a result partition is served now.
     pub(super) async fn locations(&self, partition: usize) -> Vec<Location> {
-        locations(&self.pool.executors().await, partition)
+        let scheme = self.options.transport.flight_scheme();
+        locations(scheme, &self.pool.executors().await, partition)
     }
 
     /// Where the rows of a successful query are: one endpoint per partition in order, each served by any live executor.
@@ -56,6 +57,7 @@ impl FrontEnd {
         let expires = query.renew(self.options.results_lease);
         let executors = self.pool.executors().await;
         let count = executors.len();
+        let scheme = self.options.transport.flight_scheme();
         let mut info = FlightInfo::new()
             .with_descriptor(path(&query.id))
             .with_ordered(true)
@@ -72,6 +74,7 @@ impl FrontEnd {
                 expires_at: seconds(expires),
                 audience: self.options.pool_name.clone(),
                 query_id: query.id.clone(),
+                tenant: query.tenant.name.clone(),
                 holder: match self.options.durability {
                     Durability::Store => String::new(),
                     _ => outcome.holders.get(partition).cloned().unwrap_or_default(),
@@ -81,7 +84,7 @@ impl FrontEnd {
                 ticket: Some(Ticket {
                     ticket: self.options.ticket_keys.sign(&ticket),
                 }),
-                location: locations(&executors, partition),
+                location: locations(scheme, &executors, partition),
                 expiration_time: Some(timestamp(expires)),
                 app_metadata: Bytes::new(),
             });

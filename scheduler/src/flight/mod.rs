@@ -2,6 +2,7 @@
 
 mod actions;
 mod answer;
+mod gate;
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -11,8 +12,12 @@ use arrow_flight::{
     flight_service_server::FlightService,
 };
 use cne_task::codes;
+use cne_transport::Tenant;
 use futures::{Stream, stream};
 use tonic::{Request, Response, Status, Streaming};
+
+pub use gate::Gate;
+use gate::{caller_of, tenant_of};
 
 use crate::{
     demand::Demand,
@@ -62,10 +67,11 @@ impl FrontEnd {
             (None, Some(plan)) => Told::First(plan),
             (None, None) => Told::Nothing,
         };
+        let tenant = tenant_of(caller_of(&request)?)?;
         let descriptor = request.into_inner();
         match DescriptorType::try_from(descriptor.r#type) {
-            Ok(DescriptorType::Cmd) => self.queries.submit(descriptor.cmd, told).await,
-            Ok(DescriptorType::Path) => self.named(&descriptor),
+            Ok(DescriptorType::Cmd) => self.queries.submit(tenant, descriptor.cmd, told).await,
+            Ok(DescriptorType::Path) => self.named(&tenant, &descriptor),
             _ => Err(Failure::new(
                 codes::MALFORMED,
                 "the descriptor is neither a command nor a path",
@@ -73,9 +79,9 @@ impl FrontEnd {
         }
     }
 
-    fn named(&self, descriptor: &FlightDescriptor) -> Result<Arc<Query>, Failure> {
+    fn named(&self, tenant: &Tenant, descriptor: &FlightDescriptor) -> Result<Arc<Query>, Failure> {
         match descriptor.path.as_slice() {
-            [kind, id] if kind == QUERY_PATH => self.queries.get(id),
+            [kind, id] if kind == QUERY_PATH => self.queries.get(&tenant.name, id),
             path => Err(Failure::new(
                 codes::MALFORMED,
                 format!("the path {path:?} is not [\"{QUERY_PATH}\", id]"),
@@ -150,7 +156,8 @@ impl FlightService for FrontEnd {
     }
 
     async fn get_schema(&self, request: Request<FlightDescriptor>) -> Result<Response<SchemaResult>, Status> {
-        let query = self.named(&request.into_inner())?;
+        let tenant = tenant_of(caller_of(&request)?)?;
+        let query = self.named(&tenant, &request.into_inner())?;
         match query.state() {
             State::Succeeded(outcome) => {
                 let schema = answer::schema_bytes(&outcome.schema)?;
@@ -162,9 +169,10 @@ impl FlightService for FrontEnd {
     }
 
     async fn do_action(&self, request: Request<Action>) -> Result<Response<Self::DoActionStream>, Status> {
+        let caller = caller_of(&request)?.clone();
         let action = request.into_inner();
         Ok(listed(vec![arrow_flight::Result {
-            body: self.act(action).await?,
+            body: self.act(&caller, action).await?,
         }]))
     }
 

@@ -36,6 +36,8 @@ pub struct PoolCluster {
     avoided: Avoided,
     // Registered executors whose process has ended.
     ended: Mutex<HashSet<String>>,
+    // Executors that are not removed although Ballista says so.
+    kept: Mutex<HashSet<String>>,
     counters: Counters,
 }
 
@@ -95,6 +97,15 @@ impl PoolCluster {
             self.ended.lock().insert(executor.to_string());
         }
         registered
+    }
+
+    /// While it is kept, an executor stays registered when Ballista removes it.
+    pub(super) fn keep(&self, executor: &str, keep: bool) {
+        let mut kept = self.kept.lock();
+        match keep {
+            true => kept.insert(executor.to_string()),
+            false => kept.remove(executor),
+        };
     }
 
     fn with_ends(&self, mut heartbeat: ExecutorHeartbeat) -> ExecutorHeartbeat {
@@ -191,6 +202,9 @@ impl ClusterState for PoolCluster {
     }
 
     async fn remove_executor(&self, executor_id: &str) -> Result<()> {
+        if self.kept.lock().contains(executor_id) {
+            return Ok(());
+        }
         self.ended.lock().remove(executor_id);
         let registered = self.inner.get_executor_heartbeat(executor_id).is_some();
         if registered && !self.leaving().contains(executor_id) {

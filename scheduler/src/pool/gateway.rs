@@ -4,7 +4,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    net::{IpAddr, SocketAddr},
+    net::IpAddr,
     sync::Arc,
 };
 
@@ -28,6 +28,7 @@ use ballista_scheduler::{
     state::execution_stage::{ExecutionStage, TaskInfo},
 };
 use cne_task::{KEPT_OUTPUTS, codes, failure, kept_outputs_of};
+use cne_transport::{Connector, Peer};
 use parking_lot::Mutex;
 use tonic::{Request, Response, Status};
 
@@ -49,6 +50,7 @@ pub struct Gateway {
     sent: Arc<SentBlocks>,
     failures: Arc<Failures>,
     counters: Counters,
+    connector: Connector,
 }
 
 impl Gateway {
@@ -58,6 +60,7 @@ impl Gateway {
         sent: Arc<SentBlocks>,
         failures: Arc<Failures>,
         counters: Counters,
+        connector: Connector,
     ) -> Self {
         Self {
             ballista,
@@ -66,6 +69,7 @@ impl Gateway {
             sent,
             failures,
             counters,
+            connector,
         }
     }
 
@@ -115,7 +119,11 @@ impl Gateway {
             .register_executor(metadata.clone(), data)
             .await
             .map_err(internal)?;
-        tokio::spawn(liveness::watch(Arc::clone(&self.cluster), metadata));
+        tokio::spawn(liveness::watch(
+            Arc::clone(&self.cluster),
+            metadata,
+            self.connector.clone(),
+        ));
         // An update without statuses makes Ballista offer waiting tasks to the new slots.
         self.forward(KEPT_OUTPUTS.into(), vec![]).await
     }
@@ -229,8 +237,8 @@ impl Gateway {
 }
 
 // As part of a URL.
-fn host_of(peer: SocketAddr) -> String {
-    match peer.ip().to_canonical() {
+fn host_of(peer: &Peer) -> String {
+    match peer.address.ip().to_canonical() {
         IpAddr::V4(ip) => ip.to_string(),
         IpAddr::V6(ip) => format!("[{ip}]"),
     }
@@ -254,7 +262,7 @@ impl SchedulerGrpc for Gateway {
         &self,
         request: Request<RegisterExecutorParams>,
     ) -> Result<Response<RegisterExecutorResult>, Status> {
-        let peer = request.remote_addr().map(host_of);
+        let peer = Peer::of(&request).map(host_of);
         let metadata = request
             .into_inner()
             .metadata
@@ -267,7 +275,7 @@ impl SchedulerGrpc for Gateway {
         &self,
         request: Request<HeartBeatParams>,
     ) -> Result<Response<HeartBeatResult>, Status> {
-        let peer = request.remote_addr().map(host_of);
+        let peer = Peer::of(&request).map(host_of);
         let metadata = request.get_ref().metadata.clone();
         let metadata =
             metadata.ok_or_else(|| Status::failed_precondition("the heartbeat lacks the registration"))?;

@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 
 use ballista_core::serde::scheduler::ExecutorMetadata;
 use ballista_scheduler::cluster::ClusterState;
-use tokio::{io::AsyncReadExt, net::TcpStream, time::timeout};
+use cne_transport::{ConnectError, Connector, Io};
+use tokio::{io::AsyncReadExt, time::timeout};
 
 use super::PoolCluster;
 
@@ -18,14 +19,10 @@ const REFUSALS: u32 = 3;
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Watches an executor until it is not registered any more. When its process ends, its heartbeat is said to be over.
-pub(super) async fn watch(cluster: Arc<PoolCluster>, executor: ExecutorMetadata) {
-    let address = (
-        executor.host.trim_matches(['[', ']']).to_string(),
-        executor.grpc_port,
-    );
+pub(super) async fn watch(cluster: Arc<PoolCluster>, executor: ExecutorMetadata, connector: Connector) {
     let mut refusals = 0;
     loop {
-        match timeout(CONNECT, TcpStream::connect((address.0.as_str(), address.1))).await {
+        match timeout(CONNECT, connector.open(&executor.host, executor.grpc_port)).await {
             Ok(Ok(open)) => {
                 refusals = 0;
                 if !lasts(open, &cluster, &executor.id).await {
@@ -33,7 +30,11 @@ pub(super) async fn watch(cluster: Arc<PoolCluster>, executor: ExecutorMetadata)
                 }
             }
             // Refused: nobody listens. What else keeps a connection from opening may be the network's.
-            Ok(Err(error)) if error.kind() == std::io::ErrorKind::ConnectionRefused => refusals += 1,
+            Ok(Err(ConnectError::Tcp { source, .. }))
+                if source.kind() == std::io::ErrorKind::ConnectionRefused =>
+            {
+                refusals += 1
+            }
             _ => tokio::time::sleep(CONNECT).await,
         }
         if refusals == REFUSALS {
@@ -50,7 +51,7 @@ pub(super) async fn watch(cluster: Arc<PoolCluster>, executor: ExecutorMetadata)
 }
 
 /// Waits until the connection ends; `false` when the executor is not registered any more.
-async fn lasts(mut open: TcpStream, cluster: &PoolCluster, id: &str) -> bool {
+async fn lasts(mut open: Io, cluster: &PoolCluster, id: &str) -> bool {
     let mut bytes = [0; 256];
     loop {
         match timeout(LOOK, open.read(&mut bytes)).await {

@@ -8,6 +8,7 @@ mod gateway;
 mod launch;
 mod liveness;
 mod load;
+mod secured;
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,6 +25,8 @@ use ballista_scheduler::{
 use cne_task::{CometCodec, GRPC_MESSAGE_BYTES, location::Removal, session_config};
 use datafusion::{physical_plan::ExecutionPlan, prelude::SessionContext};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
+
+use cne_transport::Transport;
 
 use crate::counters::Counters;
 use blocks::SentBlocks;
@@ -44,6 +47,8 @@ pub struct PoolOptions {
     pub executor_timeout: Duration,
     /// How often a task that failed with a retryable error is started in all.
     pub task_attempts: usize,
+    /// How executors are reached.
+    pub transport: Transport,
 }
 
 /// An executor that is registered now.
@@ -81,6 +86,7 @@ pub struct Pool {
     failures: Arc<Failures>,
     counters: Counters,
     worn: Arc<WornTasks>,
+    transport: Transport,
 }
 
 impl Pool {
@@ -111,6 +117,7 @@ impl Pool {
             min_ready_executors: 0,
             event_loop_buffer_size: 65_536,
             job_id_generator: Some(Arc::new(UniqueJobIds)),
+            override_create_grpc_client_endpoint: secured::endpoints(&options.transport),
             ..SchedulerConfig::default()
         };
         let config = Arc::new(config);
@@ -144,6 +151,13 @@ impl Pool {
         );
         launcher.attach(&ballista.state);
         ballista.init().await?;
+        if let Some(changes) = options.transport.changes() {
+            tokio::spawn(secured::reconnect(
+                changes,
+                Arc::downgrade(&ballista.state),
+                Arc::clone(&cluster),
+            ));
+        }
         Ok(Self {
             ballista,
             cluster,
@@ -151,6 +165,7 @@ impl Pool {
             failures: Arc::new(Failures::new(options.task_attempts)),
             counters,
             worn,
+            transport: options.transport.clone(),
         })
     }
 
@@ -172,6 +187,7 @@ impl Pool {
             Arc::clone(&self.sent),
             Arc::clone(&self.failures),
             self.counters.clone(),
+            self.transport.connector(),
         )
     }
 

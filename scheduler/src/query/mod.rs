@@ -14,6 +14,7 @@ use std::{
 use ballista_core::JobId;
 use cne_proto::v1::{QueryProgress, QueryState};
 use cne_task::OutputLocation;
+use cne_transport::Tenant;
 use datafusion::arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
 use tokio::sync::watch as channel;
@@ -25,7 +26,7 @@ use crate::{
 };
 
 pub use outputs::{Resume, Told};
-pub use registry::Queries;
+pub use registry::{Queries, unknown_query};
 
 /// Where the rows of a successful query are.
 #[derive(Debug)]
@@ -73,6 +74,8 @@ impl State {
 pub struct Query {
     /// The driver's id.
     pub id: String,
+    /// Whose it is. Nobody else sees it.
+    pub tenant: Arc<Tenant>,
     /// Free text of the driver.
     pub description: String,
     /// When it was accepted.

@@ -45,10 +45,12 @@ pub enum Told {
 }
 
 /// Where the outputs of a query are: one place for everything that is computed from the same request in the same way. `request` is the SHA-256
-/// of its bytes. Two plans with other partitions never share a place, so no output of the one can be taken for one of the other.
-pub(super) fn namespace(query_id: &str, request: &[u8], sizing: &Sizing) -> String {
+/// of its bytes. Tenants share no place. Two plans with other partitions never share a place, so no output of the one can be taken for one of the other.
+pub(super) fn namespace(tenant: &str, query_id: &str, request: &[u8], sizing: &Sizing) -> String {
     let mut hash = Sha256::new();
     hash.update(env!("CARGO_PKG_VERSION"));
+    hash.update((tenant.len() as u64).to_le_bytes());
+    hash.update(tenant);
     hash.update(request);
     hash.update(sizing.slots.to_le_bytes());
     hash.update(sizing.smallest_bytes.to_le_bytes());
@@ -79,9 +81,13 @@ mod tests {
             smallest_bytes: 1,
             target_bytes: 2,
         };
-        let one = namespace("q", b"request", &sizing);
-        assert_eq!(one, namespace("q", b"request", &sizing));
-        assert_ne!(one, namespace("q", b"request", &Sizing { slots: 5, ..sizing }));
-        assert_ne!(one, namespace("q", b"another", &sizing));
+        let one = namespace("t", "q", b"request", &sizing);
+        assert_eq!(one, namespace("t", "q", b"request", &sizing));
+        assert_ne!(
+            one,
+            namespace("t", "q", b"request", &Sizing { slots: 5, ..sizing })
+        );
+        assert_ne!(one, namespace("t", "q", b"another", &sizing));
+        assert_ne!(one, namespace("u", "q", b"request", &sizing));
     }
 }

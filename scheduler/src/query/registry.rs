@@ -8,6 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use cne_task::codes;
+use cne_transport::Tenant;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tokio::sync::watch as channel;
@@ -31,7 +32,15 @@ pub(super) struct Shared {
     pub(super) options: Options,
     pub(super) pool: Pool,
     pub(super) shutdown: CancellationToken,
-    by_id: Mutex<HashMap<String, Arc<Query>>>,
+    by_id: Mutex<HashMap<Key, Arc<Query>>>,
+}
+
+/// A tenant's name and the id of its query: another tenant may use the same id.
+type Key = (String, String);
+
+/// The answer about a query that is not there, or is another tenant's.
+pub fn unknown_query(id: &str) -> Failure {
+    Failure::new(codes::UNKNOWN_QUERY, format!("no query {id} is known here")).of_query(id)
 }
 
 impl Shared {
@@ -74,7 +83,7 @@ impl Queries {
     ///
     /// # Errors
     /// When the request is refused before it is planned, its id belongs to another request, or there are too many queries.
-    pub async fn submit(&self, bytes: Bytes, told: Told) -> Result<Arc<Query>, Failure> {
+    pub async fn submit(&self, tenant: Arc<Tenant>, bytes: Bytes, told: Told) -> Result<Arc<Query>, Failure> {
         let options = &self.shared.options;
         if self.shared.shutdown.is_cancelled() {
             return Err(Failure::new(codes::SHUTTING_DOWN, codes::SHUTTING_DOWN.summary));
@@ -83,6 +92,7 @@ impl Queries {
             limits: options.limits,
             file_roots: options.file_roots.clone(),
             spark_versions: options.spark_versions.clone(),
+            tenant: Arc::clone(&tenant),
         };
         let checked = tokio::task::spawn_blocking(move || {
             check::request(&bytes, &accepts).map(|request| (request, Sha256::digest(&bytes).into()))
@@ -101,7 +111,8 @@ impl Queries {
         }
         let query = {
             let mut by_id = self.shared.by_id.lock();
-            if let Some(query) = by_id.get(&request.query_id) {
+            let key = (tenant.name.clone(), request.query_id.clone());
+            if let Some(query) = by_id.get(&key) {
                 if query.digest != digest {
                     return Err(Failure::new(codes::QUERY_ID_TAKEN, codes::QUERY_ID_TAKEN.summary)
                         .of_query(&query.id));
@@ -114,6 +125,7 @@ impl Queries {
             }
             let query = Arc::new(Query {
                 id: request.query_id.clone(),
+                tenant,
                 description: request.description.clone(),
                 accepted: SystemTime::now(),
                 digest,
@@ -125,7 +137,7 @@ impl Queries {
                 stored: Mutex::new(None),
                 cancel: CancellationToken::new(),
             });
-            by_id.insert(query.id.clone(), Arc::clone(&query));
+            by_id.insert(key, Arc::clone(&query));
             query
         };
         let shared = Arc::clone(&self.shared);
@@ -134,18 +146,17 @@ impl Queries {
         Ok(query)
     }
 
-    /// The query with this id.
+    /// The query of `tenant` with this id.
     ///
     /// # Errors
     /// When there is none (any more).
-    pub fn get(&self, id: &str) -> Result<Arc<Query>, Failure> {
-        let query = self.shared.by_id.lock().get(id).cloned();
-        query.ok_or_else(|| {
-            Failure::new(codes::UNKNOWN_QUERY, format!("no query {id} is known here")).of_query(id)
-        })
+    pub fn get(&self, tenant: &str, id: &str) -> Result<Arc<Query>, Failure> {
+        let key = (tenant.to_string(), id.to_string());
+        let query = self.shared.by_id.lock().get(&key).cloned();
+        query.ok_or_else(|| unknown_query(id))
     }
 
-    /// All queries, in the order of their acceptance.
+    /// All queries of all tenants, in the order of their acceptance.
     pub fn all(&self) -> Vec<Arc<Query>> {
         let mut all: Vec<_> = self.shared.by_id.lock().values().cloned().collect();
         all.sort_by_key(|query| query.started);
@@ -173,7 +184,7 @@ impl Queries {
                 .lock()
                 .extract_if(|_, query| query.expired())
                 .collect();
-            for (id, query) in expired {
+            for ((_, id), query) in expired {
                 tracing::debug!(query = %id, "forgotten");
                 if let State::Succeeded(outcome) = query.state() {
                     self.shared.pool.remove_data(&outcome.job);

@@ -36,7 +36,7 @@ const MAX_RESTARTS: u32 = 3;
 pub(super) async fn run(shared: &Arc<Shared>, query: &Arc<Query>, request: QueryRequest, told: Told) {
     let again = matches!(told, Told::Again(_));
     tracing::info!(
-        query = %query.id, stages = request.stages.len(), description = %query.description, again, "query accepted"
+        query = %query.id, tenant = %query.tenant.name, stages = request.stages.len(), description = %query.description, again, "query accepted"
     );
     let counters = shared.pool.counters();
     if again {
@@ -101,7 +101,7 @@ async fn execute(
         target_bytes: options.target_partition_bytes,
         smallest_bytes: options.smallest_partition_bytes,
     };
-    let namespace = outputs::namespace(&query.id, &query.digest, &sizing);
+    let namespace = outputs::namespace(&query.tenant.name, &query.id, &query.digest, &sizing);
     query.stores_in(namespace.clone(), resume);
     let query_options = QueryOptions {
         query_id: request.query_id.clone(),

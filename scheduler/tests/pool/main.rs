@@ -6,6 +6,7 @@ mod common;
 #[path = "../common/fake.rs"]
 mod fake;
 mod restart;
+mod tenants;
 
 use std::{
     sync::Arc,

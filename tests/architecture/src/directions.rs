@@ -9,6 +9,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("cne-proto", &[]),
     ("cne-settings", &[]),
     ("cne-startup", &["cne-settings"]),
+    ("cne-transport", &["cne-settings"]),
     ("cne-spark-functions", &[]),
     ("cne-fragment", &["cne-proto", "cne-spark-functions"]),
     ("cne-identity", &[]),
@@ -20,6 +21,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
             "cne-proto",
             "cne-settings",
             "cne-startup",
+            "cne-transport",
             "cne-spark-functions",
             "cne-fragment",
             "cne-task",
@@ -31,6 +33,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
             "cne-proto",
             "cne-settings",
             "cne-startup",
+            "cne-transport",
             "cne-spark-functions",
             "cne-fragment",
             "cne-storage",
@@ -64,6 +67,10 @@ const NEVER_REACH: &[(&str, &[&str])] = &[
         "cne-startup",
         &["ballista", "datafusion", "arrow", "object_store"],
     ),
+    (
+        "cne-transport",
+        &["ballista", "datafusion", "arrow", "object_store", "aws-lc"],
+    ),
     ("cne-spark-functions", &["ballista", "cne-"]),
     ("cne-fragment", &["ballista", "cne-storage", "cne-task"]),
     (
@@ -75,7 +82,14 @@ const NEVER_REACH: &[(&str, &[&str])] = &[
     (
         "cne-scheduler",
         // It has no access to storage.
-        &["ballista-executor", "cne-executor", "cne-storage", "cne-identity", "aws-", "jni"],
+        &[
+            "ballista-executor",
+            "cne-executor",
+            "cne-storage",
+            "cne-identity",
+            "aws-",
+            "jni",
+        ],
     ),
     ("cne-executor", &["ballista-scheduler", "cne-scheduler", "jni"]),
     ("cne-semantics", &["ballista", "cne-task", "cne-storage"]),
