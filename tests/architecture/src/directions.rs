@@ -75,7 +75,14 @@ const NEVER_REACH: &[(&str, &[&str])] = &[
     (
         "cne-scheduler",
         // It has no access to storage.
-        &["ballista-executor", "cne-executor", "cne-storage", "cne-identity", "aws-", "jni"],
+        &[
+            "ballista-executor",
+            "cne-executor",
+            "cne-storage",
+            "cne-identity",
+            "aws-",
+            "jni",
+        ],
     ),
     ("cne-executor", &["ballista-scheduler", "cne-scheduler", "jni"]),
     ("cne-semantics", &["ballista", "cne-task", "cne-storage"]),
