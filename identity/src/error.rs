@@ -81,9 +81,7 @@ impl IdentityError {
 }
 
 /// An error and its causes.
-pub(crate) fn chain<'e>(
-    error: &'e (dyn Error + 'static),
-) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+pub(crate) fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     let mut next = Some(error);
     std::iter::from_fn(move || {
         let this = next?;

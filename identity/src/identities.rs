@@ -135,6 +135,8 @@ fn plain_sts(get: impl Fn(&str) -> Option<String>) -> Option<IdentityError> {
         .get(..7)
         .is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
     (plain && !allowed).then(|| IdentityError::Configuration {
-        what: format!("{name} is where STS is asked, and it has no TLS: use https, or set AWS_ALLOW_HTTP=true"),
+        what: format!(
+            "{name} is where STS is asked, and it has no TLS: use https, or set AWS_ALLOW_HTTP=true"
+        ),
     })
 }

@@ -199,7 +199,7 @@ impl Identity {
                     let credential = Arc::clone(&current.credential);
                     if current.old(now) && state.paused().is_zero() {
                         // It runs by itself; nobody waits for it.
-                        let _ = self.begin(&mut state);
+                        drop(self.begin(&mut state));
                     }
                     return Ok(credential);
                 }
@@ -320,7 +320,11 @@ impl Inner {
     fn accept(&self, state: &mut State, issued: Issued) -> Arc<AwsCredential> {
         IdentityCounts::add(&self.counts.issued);
         let (credential, attempts) = (Arc::clone(&issued.credential), state.failures + 1);
-        if state.dropped.as_ref().is_some_and(|dropped| **dropped != *credential) {
+        if state
+            .dropped
+            .as_ref()
+            .is_some_and(|dropped| **dropped != *credential)
+        {
             IdentityCounts::add(&self.counts.renewed);
         }
         let lifetime = issued

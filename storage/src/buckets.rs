@@ -222,7 +222,10 @@ mod tests {
         std::fs::write(file.path(), text).unwrap();
         Buckets::read(file.path()).map_err(|error| {
             let cause = std::error::Error::source(&error).map(ToString::to_string);
-            assert!(error.to_string().contains(file.path().to_str().unwrap()), "{error}");
+            assert!(
+                error.to_string().contains(file.path().to_str().unwrap()),
+                "{error}"
+            );
             format!("{error} {}", cause.unwrap_or_default())
         })
     }
@@ -279,10 +282,7 @@ mod tests {
             ("[default]\nanonymous = true", "anonymous"),
             ("[buckets.a]\nexternal_id = \"x\"", "external_id"),
             ("[buckets.a]\nendpoint = \"s3.local\"", "endpoint"),
-            (
-                "[buckets.a]\nanonymous = true\nrole_arn = \"x\"",
-                "buckets.\"a\"",
-            ),
+            ("[buckets.a]\nanonymous = true\nrole_arn = \"x\"", "buckets.\"a\""),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(named), "{text}: {error}");

@@ -20,8 +20,8 @@ use object_store::{
     PutResult, Result,
 };
 
-use crate::counts::CountedStore;
 use crate::clients::s3_builder;
+use crate::counts::CountedStore;
 use crate::tests::{attempt, check_buckets, context, first, schema, write};
 use crate::*;
 

@@ -129,10 +129,7 @@ impl<S: fmt::Display> fmt::Display for RenewedStore<S> {
 #[async_trait]
 impl<S: ObjectStore> ObjectStore for RenewedStore<S> {
     async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
-        let put = || {
-            self.inner
-                .put_opts(location, payload.clone(), options.clone())
-        };
+        let put = || self.inner.put_opts(location, payload.clone(), options.clone());
         self.sent(put).await
     }
 
@@ -230,10 +227,7 @@ mod tests {
             source: source(text),
         };
         let body = |code: &str| format!("400 Bad Request: <Error><Code>{code}</Code></Error>");
-        assert_eq!(
-            doubt(&denied(&body("InvalidAccessKeyId"))),
-            Some(Doubt::Invalid)
-        );
+        assert_eq!(doubt(&denied(&body("InvalidAccessKeyId"))), Some(Doubt::Invalid));
         assert_eq!(doubt(&generic(&body("ExpiredToken"))), Some(Doubt::Invalid));
         assert_eq!(doubt(&denied(&body("AccessDenied"))), Some(Doubt::Denied));
         assert_eq!(doubt(&denied("")), Some(Doubt::Denied));

@@ -226,6 +226,11 @@ def chained(stage: Stage, site: Site, table: Table) -> Outcome:
     signers = {bucket: {r.key for r in seen.requests if r.path.startswith(f"{bucket}/")} for bucket in (sts.TABLES, sts.SHUFFLE)}
     out.equal("signers", signers, {sts.TABLES: set(site.sts.keys(f"{name}-partner")), sts.SHUFFLE: set(site.sts.keys(name))})
     out.equal("calls", sorted(c.action for c in seen.calls), ["AssumeRole", "AssumeRoleWithWebIdentity"])
+    file.write_text(role + 'external_id = "of-somebody-else"\n')
+    with stage.executors({name: environment}):
+        text = stage.failure(table)
+    for part in ("CNE-2017", "AccessDenied", sts.PARTNER):
+        out.check(part in text, f"{part!r} is missing in {text or 'rows'!r}")
     return out
 
 

@@ -73,13 +73,15 @@ class Server(s3.Server):
             "policy": {"defaultEffect": "Deny", "storeType": "memory"},
             "providers": [{"name": "cluster", "type": "oidc", "enabled": True,
                            "config": {"issuer": self.issuer, "clientId": AUDIENCE, "jwksUri": f"{self.issuer}/keys"}}],
-            "policies": [_policy("Executor", read, write, lists), _policy("Elsewhere", _allow(["s3:GetObject"], "elsewhere/*"))],
+            "policies": [_policy("Executor", read, write, lists, {"Effect": "Allow", "Action": ["sts:AssumeRole"], "Resource": [PARTNER]}), _policy("Elsewhere", _allow(["s3:GetObject"], "elsewhere/*"))],
             "roles": [_role(EXECUTOR, "Executor", SUBJECT), _role(ELSEWHERE, "Elsewhere", SUBJECT),
                       _role(FOREIGN, "Executor", "system:serviceaccount:other:other"), _partner()],
         }
         file = self.folder / "iam.json"
         file.write_text(json.dumps(config))
-        return super()._command() + [f"-s3.iam.config={file}"]
+        # Each bucket has volumes of its own.
+        command = [c for c in super()._command() if not c.startswith("-volume.max=")]
+        return command + ["-volume.max=100", f"-s3.iam.config={file}"]
 
     def start(self) -> "Server":
         """As its base, with the buckets of tables and of the shuffle."""
@@ -87,7 +89,20 @@ class Server(s3.Server):
         with contextlib.closing(self.client()) as client:
             for bucket in (TABLES, SHUFFLE):
                 client.ask("PUT", f"/{bucket}", wanted=(200, 409))
+                self._takes_objects(client, bucket)
         return self
+
+    def _takes_objects(self, client: s3.Client, bucket: str) -> None:
+        """The first ones are refused, until a volume has grown."""
+        end = time.monotonic() + s3.START_SECONDS
+        while True:
+            try:
+                client.ask("PUT", f"/{bucket}/.started", body=b"1")
+                return
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.2)
 
 
 @dataclass
@@ -119,12 +134,13 @@ class Proxy:
 
     def __post_init__(self):
         self._lock, self._open = threading.Lock(), defaultdict(int)
-        self.certificate, key = self.folder / "sts.pem", self.folder / "sts.key"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                        "-keyout", key, "-out", self.certificate, "-subj", "/CN=sts", "-addext", "subjectAltName=IP:127.0.0.1",
-                        "-addext", "basicConstraints=critical,CA:TRUE"], check=True, stderr=subprocess.DEVNULL)
+        # An authority, which is what clients are told, and a server's certificate of it.
+        self.certificate = self.folder / "ca.pem"
+        _openssl(self.folder, "ca", "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign")
+        _openssl(self.folder, "sts", "-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE",
+                 "-CA", self.certificate, "-CAkey", self.folder / "ca.key")
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._tls.load_cert_chain(self.certificate, key)
+        self._tls.load_cert_chain(self.folder / "sts.pem", self.folder / "sts.key")
 
     def __enter__(self) -> "Proxy":
         proxy = self
@@ -198,6 +214,11 @@ class Proxy:
     def keys(self, session: str | None = None) -> list[str]:
         """The access keys that were issued, of one session or all."""
         return [c.key for c in self.calls if c.key and session in (None, c.session)]
+
+
+def _openssl(folder: Path, name: str, *more) -> None:
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    f"/CN={name}", "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.pem", *more], check=True, stderr=subprocess.DEVNULL)
 
 
 def _found(text: str, tag: str) -> str:

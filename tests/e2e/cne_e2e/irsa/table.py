@@ -48,7 +48,7 @@ def driver(url: str, folder: Path, captures: Path):
     conf["spark.driver.extraClassPath"] += f":{folder}"
     conf |= {"spark.hadoop.fs.s3a.impl": "LocalBucket", "spark.comet.nativeExecutors.captureDir": str(captures),
              # One file for each task.
-             "spark.sql.files.maxPartitionBytes": "1", "spark.sql.files.openCostInBytes": "1"}
+             "spark.sql.files.maxPartitionBytes": "1m", "spark.sql.files.openCostInBytes": "1m"}
     return session.classic(conf)
 
 
