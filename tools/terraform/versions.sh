@@ -11,5 +11,5 @@ KUBERNETES=v1.34.4
 TFLINT=v0.64.0
 # Of these only the resource definitions are used.
 KEDA=v2.21.0
-KARPENTER=v1.14.3
+KARPENTER=v1.12.0
 PROMETHEUS_OPERATOR=v0.85.0
