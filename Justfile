@@ -3,7 +3,7 @@
 
 export CNE_CACHE := env("CNE_CACHE", home_directory() / ".cache/cne")
 export CARGO_TARGET_DIR := env("CARGO_TARGET_DIR", CNE_CACHE / "target")
-export PYTHONPATH := justfile_directory() / "tests/e2e:" + justfile_directory() / "tests/chaos:" + justfile_directory() / "images"
+export PYTHONPATH := justfile_directory() / "tests/e2e:" + justfile_directory() / "tests/chaos:" + justfile_directory() / "tests/terraform:" + justfile_directory() / "images"
 # Which build of the binaries the recipes run that name no other: debug or release.
 export CNE_PROFILE := env("CNE_PROFILE", "debug")
 python := CNE_CACHE / "venv/bin/python"
@@ -127,6 +127,15 @@ replay: setup binaries driver
 # the storage tests that need an S3 server, against a real one on loopback: versitygw or seaweedfs
 test-s3 server="versitygw":
     tools/test-s3 {{server}}
+
+# terraform/ with mocks, on a local AWS API and on a real Kubernetes API server; last line `terraform: modules M, ...` (twenty minutes of builds the first time)
+terraform-test what="all": setup
+    @tools/terraform/setup {{what}}
+    @{{python}} -m cne_terraform {{what}}
+
+# the tables of inputs and outputs in the READMEs of terraform/
+terraform-docs:
+    @{{python}} -m cne_terraform docs
 
 # TPC-H at scale 1 on the pool, Spark, Comet in Spark, Sail and DuckDB; writes docs/performance.md
 bench-quick *args:

@@ -1,0 +1,39 @@
+output "url" {
+  description = "The scheduler's URL for drivers in the cluster"
+  value       = module.scheduler.url
+}
+
+output "ca" {
+  description = "Where the CA is that drivers have to trust"
+  value       = module.scheduler.ca
+}
+
+output "emr_on_eks" {
+  description = "--configuration-overrides for EMR on EKS"
+  value       = module.scheduler.emr_on_eks
+}
+
+output "spark_on_kubernetes" {
+  description = "spark-defaults.conf for Spark on Kubernetes"
+  value       = module.scheduler.spark_on_kubernetes
+}
+
+output "spark_submit" {
+  description = "Arguments for spark-submit"
+  value       = module.scheduler.spark_submit
+}
+
+output "emr_on_ec2" {
+  description = "--configurations for EMR on EC2"
+  value       = module.scheduler.emr_on_ec2
+}
+
+output "outside_url" {
+  description = "The scheduler's URL by the load balancer, null without one"
+  value       = module.scheduler.outside_url
+}
+
+output "node_pools" {
+  description = "Names of the NodePools, by capacity"
+  value       = module.executors.node_pools
+}
