@@ -73,7 +73,7 @@ codes! {
     RESULT_SCHEMA = "CNE-5002", false, "Raised by the driver: the pool's result has other columns than the plan.";
     CONNECTION_SETTINGS = "CNE-5003", false, "Raised by the driver: its settings of connections to the pool cannot be used, or would send queries unprotected.";
     UNTRUSTED = "CNE-5004", false, "Raised by the driver: TLS with the pool fails, because a certificate is not trusted, has expired or has another name.";
-    UNAUTHENTICATED = "CNE-5005", false, "Raised by the driver: the pool does not accept the application's token or certificate.";
+    CALLER_UNKNOWN = "CNE-5005", false, "Raised by the driver: the pool does not accept the application's token or certificate.";
     NO_SPARK_EXECUTOR = "CNE-5006", true, "Raised by the driver: the Spark application has no executor that could wait for the query and read its rows.";
 }
 
