@@ -136,6 +136,10 @@ terraform-test what="all": setup
 # the tables of inputs and outputs in the READMEs of terraform/
 terraform-docs:
     @{{python}} -m cne_terraform docs
+# executors with web identity tokens against a real S3 server and token service: what is right, what is wrong, 50 of them throttled; last line `irsa: cases N, right N, ...`
+irsa-test *args: setup binaries driver
+    @tools/setup seaweedfs
+    {{python}} -m cne_e2e.irsa {{args}}
 
 # TPC-H at scale 1 on the pool, Spark, Comet in Spark, Sail and DuckDB; writes docs/performance.md
 bench-quick *args:

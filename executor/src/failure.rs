@@ -374,6 +374,29 @@ mod tests {
             found(external(FragmentError::Cancelled)),
             (codes::TASK_CANCELLED, true)
         );
+        // Wherever it came to light, and whatever the store's client made of it.
+        for (code, expected) in [
+            ("ExpiredTokenException", (codes::IDENTITY, true)),
+            ("AccessDenied", (codes::IDENTITY_REFUSED, false)),
+        ] {
+            let refused = IdentityError::Refused {
+                identity: "web identity".into(),
+                code: code.into(),
+                reason: "no".into(),
+            };
+            let scan = ScanError::Read {
+                file: "s3://b/f".into(),
+                source: refused.clone().into(),
+            };
+            assert_eq!(found(external(scan)), expected);
+            let stored = StoreError::Refused {
+                operation: "put",
+                key: "k".into(),
+                source: refused.into(),
+            };
+            assert_eq!(stored.retryable(), expected.1);
+            assert_eq!(found(external(stored)), expected);
+        }
         let outside = AccessError::OutsideRoots {
             path: "/etc/passwd".into(),
         };

@@ -48,6 +48,9 @@ impl Default for ClientOptions {
     }
 }
 
+/// How often [`Clients::warm`] waits for a service that is busy, each time as long as a task would.
+const WARM_ROUNDS: u32 = 10;
+
 /// Clients and identities of a process.
 #[derive(Debug, Default)]
 pub struct Clients {
@@ -77,7 +80,12 @@ impl Clients {
             buckets.values().filter_map(|b| b.identity.clone()).collect()
         };
         for identity in identities {
-            let _ = identity.credential().await;
+            for _ in 0..WARM_ROUNDS {
+                match identity.credential().await {
+                    Err(error) if error.retryable() => {}
+                    _ => break,
+                }
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 """Identity, end to end: real Spark, real processes, a real S3 server and security token service, tokens made and rotated here.
 
-    python -m cne_e2e.irsa [--quick] [--only TEXT] [--executors 50] [--throttle 0.9]
+    python -m cne_e2e.irsa [--quick] [--only TEXT] [--executors 50] [--throttle 0.9] [--log-level trace]
 
 The last line is `irsa: cases N, right N, ...`; the exit code is 0 only when all are right.
 """
@@ -61,7 +61,7 @@ def play(folder: Path, args, report: Report) -> str:
 
         p.executor_env = environment
         spark = driver(p.url, folder, captures)
-        stage = Stage(folder, p, issuer, temptation, spark)
+        stage = Stage(folder, p, issuer, temptation, spark, log_level=args.log_level)
         view(spark, table)
         secrets = set()
         try:
@@ -110,6 +110,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     parser.add_argument("--executors", type=int)
     parser.add_argument("--throttle", type=float)
+    parser.add_argument("--log-level", default="debug", help="of the executors")
     args = parser.parse_args()
     args.executors = args.executors or (6 if args.quick else 50)
     args.throttle = args.throttle if args.throttle is not None else (0.75 if args.quick else 0.9)

@@ -51,6 +51,7 @@ class Stage:
     # Everything that was printed or answered and is no file: it is searched for secrets too.
     texts: list[str] = field(default_factory=list)
     count: int = 0
+    log_level: str = "debug"
 
     def name(self, case: str) -> str:
         """A name for the next executor."""
@@ -65,7 +66,7 @@ class Stage:
     def executors(self, environments: dict[str, dict], settings: dict | None = None):
         """These executors, for as long as the block takes; what they would be led astray by is within their reach."""
         for name, environment in environments.items():
-            self.environments[name] = self.temptation.environment() | {"CNE_STORE_RETRY_TIMEOUT": "10s", "CNE_LOG_LEVEL": "debug"} \
+            self.environments[name] = self.temptation.environment() | {"CNE_STORE_RETRY_TIMEOUT": "10s", "CNE_LOG_LEVEL": self.log_level} \
                 | (settings or {}) | environment
             self.pool.start_executor(name)
         try:
