@@ -38,7 +38,7 @@ demo: setup
 test: setup
     tools/test
 
-# start a local pool that stays: one scheduler, two executors
+# start a local pool that stays: one scheduler, two executors (`--tls`: with mutual TLS and a tenant)
 up *args: setup binaries driver
     @{{python}} -m cne_e2e.pool up {{args}}
 
@@ -123,6 +123,10 @@ corpus: setup binaries driver
 # TPC-H's requests of a real driver, run again in one process without pool and JVM; last line `N/N equal`
 replay: setup binaries driver
     {{python}} -m cne_e2e.replay --scale {{ if sf == "" { "0.01" } else { sf } }}
+
+# every link under mutual TLS with real processes: refusals, tenants, and certificates that are exchanged under queries; last line `tls: links L, refusals R of R, ...`
+tls-test *args: setup binaries driver
+    {{python}} -m cne_e2e.tls {{args}}
 
 # the storage tests that need an S3 server, against a real one on loopback: versitygw or seaweedfs
 test-s3 server="versitygw":

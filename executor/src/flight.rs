@@ -109,7 +109,7 @@ fn ticket_status(error: &TicketError) -> Status {
 }
 
 fn unauthenticated(text: &str) -> Status {
-    status(tonic::Code::Unauthenticated, codes::UNAUTHENTICATED, text, "")
+    status(tonic::Code::Unauthenticated, codes::NO_TENANT, text, "")
 }
 
 /// A status with the typed error in its trailer.

@@ -137,7 +137,7 @@ fn grpc_code(code: &str) -> tonic::Code {
         c if c == codes::CANCELLED.code || c == codes::CLIENT_GONE.code => tonic::Code::Cancelled,
         c if c == codes::DEADLINE.code => tonic::Code::DeadlineExceeded,
         c if c == codes::NO_EXECUTORS.code || c == codes::SHUTTING_DOWN.code => tonic::Code::Unavailable,
-        c if c == codes::UNAUTHENTICATED.code => tonic::Code::Unauthenticated,
+        c if c == codes::NO_TENANT.code => tonic::Code::Unauthenticated,
         c if c.starts_with("CNE-1") => tonic::Code::InvalidArgument,
         c if c.starts_with("CNE-4") => tonic::Code::PermissionDenied,
         _ => tonic::Code::Internal,

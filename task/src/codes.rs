@@ -66,7 +66,7 @@ codes! {
     TICKET_EXPIRED = "CNE-4002", false, "The ticket has expired.";
     TICKET_FOREIGN = "CNE-4003", false, "The ticket was issued for another pool.";
     RESULT_GONE = "CNE-4004", true, "The result is not stored any more.";
-    UNAUTHENTICATED = "CNE-4005", false, "The call carries no token or client certificate that names a tenant.";
+    NO_TENANT = "CNE-4005", false, "The call carries no token or client certificate that names a tenant.";
     TICKET_TENANT = "CNE-4006", false, "The ticket was issued to another tenant.";
     MEMBERS_ONLY = "CNE-4007", false, "Only members of the pool may ask this of each other.";
     UNREACHABLE = "CNE-5001", true, "Raised by the driver: the scheduler or an executor does not answer.";

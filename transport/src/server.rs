@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 /// Who may connect to a port under TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +65,11 @@ impl ClientCertVerifier for EitherCa {
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
         let pool = self.pool.verify_client_cert(end_entity, intermediates, now);
-        match &self.drivers {
-            Some(drivers) if pool.is_err() => drivers.verify_client_cert(end_entity, intermediates, now),
+        match (&self.drivers, &pool) {
+            // Any other error is about a certificate of the pool.
+            (Some(drivers), Err(Error::InvalidCertificate(CertificateError::UnknownIssuer))) => {
+                drivers.verify_client_cert(end_entity, intermediates, now)
+            }
             _ => pool,
         }
     }

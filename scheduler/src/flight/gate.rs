@@ -41,5 +41,5 @@ pub(super) fn tenant_of(caller: &Caller) -> Result<Arc<Tenant>, Failure> {
 }
 
 fn unauthenticated(text: &str) -> Failure {
-    Failure::new(codes::UNAUTHENTICATED, text)
+    Failure::new(codes::NO_TENANT, text)
 }

@@ -118,10 +118,11 @@ def main() -> int:
     args = parser.parse_args()
     if args.command == "serve":
         pool.interruptible()
-        url = args.pool or (pool.standing() or {}).get("url")
+        standing = {} if args.pool else pool.standing() or {}
+        url = args.pool or standing.get("url")
         if not url:
             raise SystemExit("no pool: run `just up`, or give --pool")
-        with Server(session.pool_conf(url), args.port) as server:
+        with Server(session.pool_conf(url) | standing.get("conf", {}), args.port) as server:
             print(f"{server.url}, attached to {url}; log {server.log}; Ctrl-C stops it", flush=True)
             try:
                 return server.process.wait()

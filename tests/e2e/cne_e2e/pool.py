@@ -1,6 +1,6 @@
 """One scheduler and some executors as local processes on loopback.
 
-    python -m cne_e2e.pool up|down|status      # the pool that stays, in $CNE_CACHE/pool
+    python -m cne_e2e.pool up|down|status      # the pool that stays, in $CNE_CACHE/pool; `up --tls`: with mutual TLS and a tenant
 
 A `Pool` used as a context manager ends with its block, and the kernel kills its processes if this one dies first.
 """
@@ -23,6 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import paths
+from .security import Security
 
 STANDING = paths.CACHE / "pool"
 HEALTH_SECONDS = float(os.environ.get("CNE_POOL_START_SECONDS", "60"))
@@ -46,11 +47,11 @@ def free_port() -> int:
             return port
 
 
-def action(address: str, name: str, body: bytes = b"", timeout: float = 5):
-    """Calls a Flight action of a scheduler or executor (`host:port`) and reads its JSON body."""
+def action(address: str, name: str, body: bytes = b"", timeout: float = 5, security: Security | None = None):
+    """Calls a Flight action of a scheduler or executor (`host:port`) and reads its JSON body; as a member where the pool is secured."""
     from pyarrow import flight
 
-    with flight.connect(f"grpc://{address}") as client:
+    with (security.flight(address) if security else flight.connect(f"grpc://{address}")) as client:
         options = flight.FlightCallOptions(timeout=timeout)
         text = b"".join(r.body.to_pybytes() for r in client.do_action(flight.Action(name, body), options))
     return json.loads(text) if text else None
@@ -84,12 +85,14 @@ class Pool:
 
     def __init__(self, state: Path, executors: int = 2, slots: int = 2, stays: bool = False, roots: list | None = None,
                  memory_bytes: int | None = None, storage_url: str | None = None, scheduler_env: dict | None = None,
-                 executor_env: dict | Callable[[str], dict] | None = None):
-        """`storage_url` in the place of a directory below `state`; `executor_env` also as a function of the executor's name."""
+                 executor_env: dict | Callable[[str], dict] | None = None, security: Security | Callable[[Path], Security] | None = None):
+        """`storage_url` in the place of a directory below `state`; `executor_env` also as a function of the executor's name; `security` also as
+        a function of a folder for it."""
         self.state, self.count, self.slots, self.stays = Path(state), executors, slots, stays
         self.roots = [str(r) for r in roots or [paths.CACHE]]
         self.memory_bytes, self.storage_url = memory_bytes, storage_url
         self.scheduler_env, self.executor_env = scheduler_env or {}, executor_env or {}
+        self._security, self.security = security, None
         self.flight = f"127.0.0.1:{free_port()}"
         self.internal = f"127.0.0.1:{free_port()}"
         self.http = f"127.0.0.1:{free_port()}"
@@ -97,12 +100,18 @@ class Pool:
         self.ticket_key = f"local:{secrets.token_hex(32)}"
         self.processes: dict[str, subprocess.Popen] = {}
         self.executor_flight: dict[str, str] = {}
+        self.executor_grpc: dict[str, str] = {}
         self.executor_http: dict[str, str] = {}
 
     @property
     def url(self) -> str:
         """What spark.comet.nativeExecutors.scheduler.url is set to."""
-        return f"grpc://{self.flight}"
+        return f"{'grpc+tls' if self._security else 'grpc'}://{self.flight}"
+
+    @property
+    def conf(self) -> dict:
+        """What a driver is given beside the URL, by which it is let in; nothing where the pool is not secured."""
+        return self.security.driver_conf() if self.security else {}
 
     def _spawn(self, name: str, binary: str, env: dict) -> None:
         log = open(self.state / f"{name}.log", "ab")
@@ -115,7 +124,7 @@ class Pool:
 
     def _save(self) -> None:
         pids = {n: [p.pid, _start_time(p.pid)] for n, p in self.processes.items()}
-        text = json.dumps({"url": self.url, "flight": self.flight, "executors": self.executor_flight, "pids": pids,
+        text = json.dumps({"url": self.url, "flight": self.flight, "executors": self.executor_flight, "pids": pids, "conf": self.conf,
                            "count": self.count}, indent=1)
         part = self.state / "pool.json.part"
         part.write_text(text)
@@ -127,7 +136,7 @@ class Pool:
             "CNE_SCHEDULER_FLIGHT_ADDRESS": self.flight, "CNE_SCHEDULER_EXECUTOR_ADDRESS": self.internal,
             "CNE_SCHEDULER_HTTP_ADDRESS": self.http, "CNE_SCALER_ADDRESS": self.scaler, "CNE_TICKET_KEY": self.ticket_key, "CNE_FILE_ROOTS": ",".join(self.roots),
             # The cases are more queries than a pool keeps by default at one time.
-            "CNE_MAX_QUERIES": "20000"} | self.scheduler_env)
+            "CNE_MAX_QUERIES": "20000"} | (self.security.env("scheduler") if self.security else {}) | self.scheduler_env)
 
     def start_executor(self, name: str, work: Path | None = None) -> None:
         """Starts one executor with a fresh work directory, or in `work`; all executors share one storage."""
@@ -141,12 +150,15 @@ class Pool:
             directory.mkdir(exist_ok=True)
             storage = directory.as_uri()
         self.executor_flight[name] = f"127.0.0.1:{free_port()}"
+        self.executor_grpc[name] = f"127.0.0.1:{free_port()}"
         self.executor_http[name] = f"127.0.0.1:{free_port()}"
         env = {
-            "CNE_EXECUTOR_FLIGHT_ADDRESS": self.executor_flight[name], "CNE_EXECUTOR_GRPC_ADDRESS": f"127.0.0.1:{free_port()}",
+            "CNE_EXECUTOR_FLIGHT_ADDRESS": self.executor_flight[name], "CNE_EXECUTOR_GRPC_ADDRESS": self.executor_grpc[name],
             "CNE_EXECUTOR_HTTP_ADDRESS": self.executor_http[name], "CNE_SCHEDULER_ADDRESS": self.internal, "CNE_STORAGE_URL": storage,
             "CNE_FILE_ROOTS": ",".join(self.roots), "CNE_TASK_SLOTS": str(self.slots), "CNE_WORK_DIR": str(work),
             "CNE_TICKET_KEY": self.ticket_key, "CNE_HOST": "127.0.0.1"}
+        if self.security:
+            env |= self.security.env("executor")
         if self.memory_bytes:
             env["CNE_MEMORY_BYTES"] = str(self.memory_bytes)
         more = self.executor_env(name) if callable(self.executor_env) else self.executor_env
@@ -156,6 +168,7 @@ class Pool:
         """Starts everything and waits until the scheduler counts all executors."""
         shutil.rmtree(self.state, ignore_errors=True)
         self.state.mkdir(parents=True)
+        self.security = self._security(self.state / "security") if callable(self._security) else self._security
         try:
             self.start_scheduler()
             for i in range(1, self.count + 1):
@@ -168,15 +181,15 @@ class Pool:
 
     def health(self) -> dict:
         """The scheduler's own report."""
-        return action(self.flight, "comet.health")
+        return action(self.flight, "comet.health", security=self.security)
 
     def executor_health(self) -> dict[str, dict]:
         """Every live executor's own report, by process name."""
-        return {n: action(a, "comet.health") for n, a in self.executor_flight.items() if n in self.processes}
+        return {n: action(a, "comet.health", security=self.security) for n, a in self.executor_flight.items() if n in self.processes}
 
     def query_list(self) -> list[dict]:
         """The scheduler's list of queries."""
-        answer = action(self.flight, "comet.queries")
+        answer = action(self.flight, "comet.queries", security=self.security)
         return answer["queries"] if isinstance(answer, dict) else answer
 
     def wait_healthy(self, seconds: float | None = None) -> None:
@@ -310,6 +323,7 @@ def main() -> int:
     parser.add_argument("--executors", type=int, default=2)
     parser.add_argument("--slots", type=int, default=2, help="task slots of each executor")
     parser.add_argument("--root", action="append", help="folder below which executors may read file: paths (repeatable)")
+    parser.add_argument("--tls", action="store_true", help="mutual TLS; drivers need a token")
     args = parser.parse_args()
     if args.command == "down":
         print("stopped" if down() else "no pool was running")
@@ -321,19 +335,25 @@ def main() -> int:
             return 0
         down()
         roots = [os.path.abspath(r) for r in args.root] if args.root else None
-        pool = Pool(STANDING, args.executors, args.slots, stays=True, roots=roots).start()
+        pool = Pool(STANDING, args.executors, args.slots, stays=True, roots=roots, security=Security if args.tls else None).start()
         print(f"pool: {pool.url}, {args.executors} executors; logs in {STANDING}")
         return 0
     if not info or "scheduler" not in info["live"]:
         print("no pool is running")
         return 1
+    secured = bool(info.get("conf"))
     print(f"scheduler {info['url']} pid {info['live']['scheduler']}")
-    print("  " + json.dumps(action(info["flight"], "comet.health")))
+    if not secured:
+        print("  " + json.dumps(action(info["flight"], "comet.health")))
     for name, address in info["executors"].items():
-        if name in info["live"]:
-            print(f"{name} {address} pid {info['live'][name]}\n  " + json.dumps(action(address, "comet.health")))
-        else:
+        if name not in info["live"]:
             print(f"{name} is dead: see {STANDING / name}.log")
+            continue
+        print(f"{name} {address} pid {info['live'][name]}")
+        if not secured:
+            print("  " + json.dumps(action(address, "comet.health")))
+    if secured:
+        print("drivers need: " + " ".join(f"--conf {key}={value}" for key, value in info["conf"].items()))
     return 0
 
 

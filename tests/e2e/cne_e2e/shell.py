@@ -12,7 +12,7 @@ def main() -> int:
         print("no pool is running: run `just up` first", file=sys.stderr)
         return 1
     scale = sys.argv[1] if len(sys.argv) > 1 else "0.01"
-    spark = session.classic(session.pool_conf(info["url"]))
+    spark = session.classic(session.pool_conf(info["url"]) | info.get("conf", {}))
     session.tpch_views(spark, scale)
     banner = (f"Spark {spark.version}, attached to {info['url']}. `spark` is the session; the TPC-H tables (scale {scale}) are views:\n"
               '  spark.sql("SELECT l_returnflag, count(*) FROM lineitem GROUP BY 1").show()')
