@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
+from cne_e2e import paths
 from cne_images import build, engine, pins
 from cne_images.engine import docker
 
@@ -185,3 +186,15 @@ def test_only_the_volume_is_written_to_and_what_a_killed_one_left_goes(images):
         executor.wait_for("executor started", times=2)
         now = executor.folders()
         assert len(first) == len(now) == 1 and first != now
+
+
+def test_the_build_definitions_agree():
+    values, dockerfile, bake = pins.pins(), (pins.SOURCE / "Dockerfile").read_text(), (pins.SOURCE / "docker-bake.hcl").read_text()
+    base = f"rust:{values['RUST_VERSION']}-slim-{values['DEBIAN_SUITE']}"
+    assert f"ARG BUILD_BASE={base}\n" in dockerfile and f'default = "{base}"' in bake
+    assert f":{values['SPARK_VERSION']}-" in re.search(r"^ARG DRIVER_BASE=(.+)$", dockerfile, re.M)[1]
+    assert f"USER {values['UID_GID']}:{values['UID_GID']}" in dockerfile
+    assert (values["SPARK_VERSION"], values["COMET_VERSION"]) == (paths.SPARK_VERSION, paths.COMET_VERSION)
+    stages = set(re.findall(r"^FROM .+ AS (\S+)$", dockerfile, re.M))
+    assert set(re.findall(r'^  target +?= "(.+)"$', bake, re.M)) == {"scheduler", "executor"} < stages and set(build.STAGES.values()) < stages
+    assert 'platforms  = ["linux/amd64", "linux/arm64"]' in bake
