@@ -35,6 +35,10 @@ run "with_tenants" {
     error_message = "plain text is allowed beside TLS"
   }
   assert {
+    condition     = kubernetes_deployment_v1.this.spec[0].template[0].spec[0].container[0].resources[0].limits["memory"] == "4Gi" && kubernetes_deployment_v1.this.spec[0].template[0].spec[0].container[0].resources[0].requests["cpu"] == "2"
+    error_message = "requests and limits are not those of resources"
+  }
+  assert {
     condition     = toset([for v in kubernetes_deployment_v1.this.spec[0].template[0].spec[0].volume : v.name]) == toset(["ticket", "tls", "tenants", "work"])
     error_message = "other volumes are mounted"
   }
