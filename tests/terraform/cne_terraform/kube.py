@@ -10,7 +10,7 @@ import re
 import secrets
 import ssl
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .processes import answers, free_port, server
@@ -83,8 +83,11 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         yield made
 
 
-def check(terraform: Terraform) -> tuple[int, int]:
-    """Applies, plans again, looks at what the server has, destroys. Gives how many objects were made and how many manifests were refused as they have to be."""
+def check(terraform: Terraform, then: Callable[[Cluster], int]) -> tuple[int, int, int]:
+    """Applies, plans again, looks at what the server has, destroys; does `then` on the same server.
+
+    Gives how many objects were made, how many manifests were refused as they have to be, and what `then` gives.
+    """
     folder = terraform.folder / "kube"
     folder.mkdir()
     with cluster(folder) as made:
@@ -98,7 +101,8 @@ def check(terraform: Terraform) -> tuple[int, int]:
         left = [o["metadata"]["name"] for n in NAMESPACES for o in made.get("deployments,networkpolicies,scaledobjects", n)]
         if left:
             raise Failed(f"left behind: {left}")
-    return objects, refused
+        done = then(made)
+    return objects, refused, done
 
 
 def pods_are_restricted(made: Cluster) -> None:
