@@ -93,7 +93,12 @@ locals {
     "spark.kubernetes.executor.secrets.${var.driver.secret_name}" = local.files
   } : {}
   in_cluster = merge(local.spark, local.mounts)
-  elsewhere  = merge(local.spark, { "${local.prefix}.scheduler.url" = local.url_away })
+  emr_jars   = join(":", compact([var.driver.emr_class_path, local.jars]))
+  emr = {
+    "spark.driver.extraClassPath"   = local.emr_jars
+    "spark.executor.extraClassPath" = local.emr_jars
+  }
+  elsewhere = merge(local.spark, { "${local.prefix}.scheduler.url" = local.url_away })
 }
 
 resource "kubernetes_service_account_v1" "this" {
