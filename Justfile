@@ -133,7 +133,7 @@ test-s3 server="versitygw":
     tools/test-s3 {{server}}
 
 # terraform/ with mocks, on a local AWS API and on a real Kubernetes API server; last line `terraform: modules M, ...` (twenty minutes of builds the first time)
-terraform-test what="all": setup
+terraform-test what="all": setup binaries
     @tools/terraform/setup {{what}}
     @{{python}} -m cne_terraform {{what}}
 

@@ -42,13 +42,13 @@ output "driver_settings" {
 output "emr_on_eks" {
   description = "For EMR on EKS: value of --configuration-overrides of start-job-run"
   value = jsonencode({
-    applicationConfiguration = [{ classification = "spark-defaults", properties = local.in_cluster }]
+    applicationConfiguration = [{ classification = "spark-defaults", properties = merge(local.in_cluster, local.emr) }]
   })
 }
 
 output "emr_on_ec2" {
   description = "For EMR on EC2: content of --configurations of create-cluster. The files are expected on each node in driver.mount_path, the jars in driver.jar_directory"
-  value       = jsonencode([{ Classification = "spark-defaults", Properties = local.elsewhere }])
+  value       = jsonencode([{ Classification = "spark-defaults", Properties = merge(local.elsewhere, local.emr) }])
 }
 
 output "spark_on_kubernetes" {

@@ -264,7 +264,7 @@ variable "log_level" {
 }
 
 variable "driver" {
-  description = "Where drivers find things, for the outputs with their settings: the folder of the two jars in their image, the folder into which the Secret with ca.crt (and token, or tls.crt and tls.key) is mounted, and that Secret's name in their namespace"
+  description = "Where drivers find things, for the outputs with their settings: the folder of the two jars in their image, the folder into which the Secret with ca.crt (and token, or tls.crt and tls.key) is mounted, and that Secret's name in their namespace. auth is token, certificate or none; emr_class_path what EMR itself has in spark.driver.extraClassPath, which the EMR outputs keep"
   type = object({
     jar_directory  = optional(string, "/opt/comet")
     comet_jar      = optional(string, "comet-spark-spark4.1_2.13-1.2.0.jar")
@@ -273,6 +273,7 @@ variable "driver" {
     mount_path     = optional(string, "/etc/comet/driver")
     auth           = optional(string, "token")
     off_heap_bytes = optional(string, "1g")
+    emr_class_path = optional(string)
   })
   default  = {}
   nullable = false

@@ -7,7 +7,7 @@
 import sys
 import time
 
-from . import aws, kube, lint, text
+from . import aws, guide, kube, lint, started, text
 from .roots import Failed, Terraform, examples, modules, scratch
 
 
@@ -43,9 +43,9 @@ def everything(terraform: Terraform) -> list[str]:
     say("modules storage and identity on a local AWS API")
     made, held = aws.check(terraform)
     say("Kubernetes objects on a real API server")
-    objects, refused = kube.check(terraform)
+    objects, refused, (blocks, settings) = kube.check(terraform, [guide.follow, started.start])
     said += [f"applied {made} resources of AWS and {objects} objects of Kubernetes", "second plans empty", f"policy checks {held} of {held}",
-             f"bad manifests refused {refused} of {refused}", "destroyed"]
+             f"bad manifests refused {refused} of {refused}", f"blocks of the guide run {blocks}", f"scheduler and executor ready with {settings} settings", "destroyed"]
     return said
 
 

@@ -10,7 +10,7 @@ import re
 import secrets
 import ssl
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .processes import answers, free_port, server
@@ -74,8 +74,8 @@ def cluster(folder: Path) -> Iterator[Cluster]:
 
     with server(etcd, folder / "etcd.log", lambda: answers(f"http://127.0.0.1:{store}/health")), server(api, folder / "api.log", ready):
         made = Cluster(url, token, folder)
-        for file in sorted((HOME / "crds").glob("*/*.yaml")):
-            made.kubectl("apply", "--server-side", "-f", str(file))
+        for name in ("KEDA", "KARPENTER", "PROMETHEUS_OPERATOR"):
+            made.kubectl("apply", "--server-side", "-f", str(HOME / "crds" / f"{name.lower()}-{version(name)}"))
         made.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
         for namespace in NAMESPACES:
             made.kubectl("create", "namespace", namespace)
@@ -83,8 +83,11 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         yield made
 
 
-def check(terraform: Terraform) -> tuple[int, int]:
-    """Applies, plans again, looks at what the server has, destroys. Gives how many objects were made and how many manifests were refused as they have to be."""
+def check(terraform: Terraform, also: list[Callable[[Cluster], int]]) -> tuple[int, int, list[int]]:
+    """Applies, plans again, looks at what the server has, does what else is to be done with it, destroys.
+
+    Gives how many objects were made, how many manifests were refused as they have to be, and what `also` gives.
+    """
     folder = terraform.folder / "kube"
     folder.mkdir()
     with cluster(folder) as made:
@@ -93,12 +96,13 @@ def check(terraform: Terraform) -> tuple[int, int]:
         terraform.plan_is_empty(WHERE)
         pods_are_restricted(made)
         refused = bad_manifests(made)
+        done = [step(made) for step in also]
         if terraform.destroy(WHERE) != objects:
             raise Failed(f"not all of the {objects} objects were destroyed")
         left = [o["metadata"]["name"] for n in NAMESPACES for o in made.get("deployments,networkpolicies,scaledobjects", n)]
         if left:
             raise Failed(f"left behind: {left}")
-    return objects, refused
+    return objects, refused, done
 
 
 def pods_are_restricted(made: Cluster) -> None:

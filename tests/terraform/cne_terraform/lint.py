@@ -70,11 +70,11 @@ def checkov() -> tuple[int, int]:
     bare = sorted({c["check_id"] for c in skipped if len(c["check_result"].get("suppress_comment") or "") < 8})
     if bare or not passed:
         raise Failed(f"checkov: skipped without a reason: {bare}, passed: {passed}")
-    return passed, len({(c["check_id"], c["file_path"], c["resource"].split(".")[-2:][0]) for c in skipped})
+    return passed, len({(c["check_id"], *Path(c["file_path"]).parts[-2:]) for c in skipped})
 
 
 def _checkov(folder: Path) -> dict:
-    command = [HOME / "venv-checkov" / "bin" / "checkov", "-d", folder, "--framework", "terraform", "--output", "json", "--quiet", "--skip-download"]
+    command = [HOME / "venv-checkov" / "bin" / "checkov", "-d", folder, "--framework", "terraform", "--output", "json", "--compact", "--skip-download"]
     out = run(command, wanted=(0, 1))
     report = json.loads(out[out.index("{"):])
     return report if "results" in report else {"results": {"failed_checks": [], "passed_checks": [], "skipped_checks": []}}

@@ -30,10 +30,10 @@ def answers(url: str) -> bool:
 
 
 @contextlib.contextmanager
-def server(command: list, log: Path, ready: Callable[[], bool], seconds: float = 90) -> Iterator[None]:
+def server(command: list, log: Path, ready: Callable[[], bool], seconds: float = 90, env: dict | None = None) -> Iterator[None]:
     """Runs a server until the block ends; raises `Failed` with the end of its log when it does not become ready."""
     with log.open("w") as out:
-        process = subprocess.Popen([str(c) for c in command], stdout=out, stderr=subprocess.STDOUT)
+        process = subprocess.Popen([str(c) for c in command], env=env, stdout=out, stderr=subprocess.STDOUT)
     try:
         end = time.monotonic() + seconds
         while not ready():

@@ -35,6 +35,10 @@ run "with_tenants" {
     error_message = "plain text is allowed beside TLS"
   }
   assert {
+    condition     = kubernetes_deployment_v1.this.spec[0].template[0].spec[0].container[0].resources[0].limits["memory"] == "4Gi" && kubernetes_deployment_v1.this.spec[0].template[0].spec[0].container[0].resources[0].requests["cpu"] == "2"
+    error_message = "requests and limits are not those of resources"
+  }
+  assert {
     condition     = toset([for v in kubernetes_deployment_v1.this.spec[0].template[0].spec[0].volume : v.name]) == toset(["ticket", "tls", "tenants", "work"])
     error_message = "other volumes are mounted"
   }
@@ -68,7 +72,7 @@ run "certificates_and_a_load_balancer" {
   variables {
     tls           = { secret_name = "comet-tls", server_name = "comet.pool", client_ca = { config_map_name = "drivers-ca" } }
     tenants       = null
-    driver        = { auth = "certificate" }
+    driver        = { auth = "certificate", emr_class_path = "/usr/lib/emr/*" }
     load_balancer = { source_ranges = ["192.0.2.0/24"], wait = false }
 
     monitoring_namespace = "monitoring"
@@ -84,6 +88,10 @@ run "certificates_and_a_load_balancer" {
   assert {
     condition     = output.driver_settings["spark.comet.nativeExecutors.tls.key"] == "/etc/comet/driver/tls.key" && !contains(keys(output.driver_settings), "spark.comet.nativeExecutors.auth.tokenFile")
     error_message = "drivers show another thing than a certificate"
+  }
+  assert {
+    condition     = startswith(jsondecode(output.emr_on_ec2)[0].Properties["spark.driver.extraClassPath"], "/usr/lib/emr/*:/opt/comet/") && startswith(output.driver_settings["spark.driver.extraClassPath"], "/opt/comet/")
+    error_message = "EMR loses its own class path, or others get it"
   }
   assert {
     condition     = length(kubernetes_network_policy_v1.this.spec[0].ingress) == 4
