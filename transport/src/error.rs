@@ -34,7 +34,7 @@ pub enum TransportError {
         path: PathBuf,
         /// The reason.
         #[source]
-        source: rustls::Error,
+        source: Box<rustls::Error>,
     },
     /// Certificate and key do not fit.
     #[error("the certificate in {cert:?} cannot be used with the key in {key:?}")]
@@ -45,7 +45,7 @@ pub enum TransportError {
         key: PathBuf,
         /// The reason.
         #[source]
-        source: rustls::Error,
+        source: Box<rustls::Error>,
     },
     /// The own certificate would be refused by the other members of the pool.
     #[error("members of the pool, whose CA is in {ca:?}, would refuse the certificate in {cert:?}{hint}")]
@@ -58,7 +58,7 @@ pub enum TransportError {
         hint: &'static str,
         /// The reason.
         #[source]
-        source: rustls::Error,
+        source: Box<rustls::Error>,
     },
     /// Drivers would be members of the pool.
     #[error(

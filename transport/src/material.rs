@@ -84,7 +84,7 @@ fn roots(path: &Path, found: &[CertificateDer<'static>]) -> Result<Arc<RootCertS
             .add(certificate.clone())
             .map_err(|source| TransportError::Root {
                 path: path.to_path_buf(),
-                source,
+                source: Box::new(source),
             })?;
     }
     Ok(Arc::new(roots))
@@ -142,13 +142,13 @@ impl Material {
                 cert: paths.cert.clone(),
                 ca: paths.ca.clone(),
                 hint: hint(&source),
-                source,
+                source: Box::new(source),
             })?;
         }
         let unusable = |source| TransportError::Key {
             cert: paths.cert.clone(),
             key: paths.key.clone(),
-            source,
+            source: Box::new(source),
         };
         let server = |clients: Option<Arc<dyn ClientCertVerifier>>| {
             let builder =

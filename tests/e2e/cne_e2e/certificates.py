@@ -1,4 +1,5 @@
 """Authorities and certificates of one run, made by openssl."""
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ commonName = supplied
 
 def openssl(*args: str) -> str:
     """Runs openssl; its output."""
+    if not shutil.which("openssl"):
+        raise RuntimeError("openssl is missing: sudo apt-get install openssl")
     done = subprocess.run(["openssl", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         raise RuntimeError(f"openssl {args[0]} ended with {done.returncode}: {done.stderr.strip()[-1000:]}")
