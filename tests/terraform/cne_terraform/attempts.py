@@ -79,7 +79,8 @@ def main() -> None:
     url, storage, roles = given["url"], given["outputs"]["storage"], given["outputs"]["roles"]
     admin = Account(url, "test", "test")
     s3 = admin.client("s3")
-    # This API takes every condition for met: the bucket's own policy ("deny, unless over TLS") would deny all.
+    # This API takes every condition for met: the bucket's own policy ("deny, unless over TLS") would deny all. It is put back at the end.
+    policy = s3.get_bucket_policy(Bucket=storage["bucket"])["Policy"]
     s3.delete_bucket_policy(Bucket=storage["bucket"])
     for bucket, key in ((storage["lake"], "tables/t/1.parquet"), (storage["lake"], "payroll/1.parquet"), (storage["lake"], "tables-private/1.parquet"),
                         (storage["bucket"], "pools/two/q/0"), (storage["bucket"], f"{storage['prefix']}/q/0")):
@@ -96,6 +97,7 @@ def main() -> None:
                 wrong += [] if end == wanted else [f"{name}: {what}: {end}, not {wanted}"]
     finally:
         enforce(url, None)
+        s3.put_bucket_policy(Bucket=storage["bucket"], Policy=policy)
     print(json.dumps({"held": held, "wrong": wrong}))
 
 

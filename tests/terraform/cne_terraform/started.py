@@ -25,7 +25,9 @@ def start(made: Cluster) -> int:
     scheduler = settings(made, deployments["comet-scheduler"], {})
     executor = settings(made, deployments["comet-executor"], {"CNE_SCHEDULER_ADDRESS": scheduler["CNE_SCHEDULER_EXECUTOR_ADDRESS"]})
     with process(made, "comet-scheduler", scheduler, "CNE_SCHEDULER_HTTP_ADDRESS"), process(made, "comet-executor", executor, "CNE_EXECUTOR_HTTP_ADDRESS"):
-        pass
+        for name in ("comet-scheduler", "comet-executor"):
+            if '"tls":true' not in (made.folder / f"{name}.log").read_text():
+                raise Failed(f"{name} is ready, but does not say that it speaks TLS")
     return len(scheduler) + len(executor)
 
 
