@@ -107,6 +107,13 @@ def broken(p: pool.Pool, load: Load) -> None:
     cert.write_bytes(good)
 
 
+def killed(p: pool.Pool, load: Load) -> None:
+    """An executor that is killed is noticed by the connection to it, long before its heartbeats would tell, and the driver goes on."""
+    p.kill("executor-2")
+    eventually("the killed executor is noticed", lambda: len(p.health()["executors"]) == 1, 10)
+    load.some()
+
+
 def nothing_was_lost(p: pool.Pool, before: set[str]) -> None:
     """Fails when an executor was taken for lost, a process has ended, or a token is in a log."""
     after = {e["id"] for e in p.health()["executors"]}
@@ -121,7 +128,7 @@ def nothing_was_lost(p: pool.Pool, before: set[str]) -> None:
 
 def run(scale: str) -> tuple[str, bool]:
     """Everything; the verdict, and whether it is good."""
-    with pool.temporary(security=security) as p:
+    with pool.temporary(security=security, scheduler_env={"CNE_EXECUTOR_TIMEOUT": "60s"}) as p:
         refusals = tls_refusals.run(p)
         executors = {e["id"] for e in p.health()["executors"]}
         spark = session.classic(session.pool_conf(p.url) | p.conf)
@@ -132,11 +139,12 @@ def run(scale: str) -> tuple[str, bool]:
             load.some(1, 300)
             exchanges = exchange(p, load)
             broken(p, load)
+            nothing_was_lost(p, executors)
+            killed(p, load)
         finally:
             load.enough.set()
             load.join(120)
         wrong = [f"{r.name}: {r.difference}" for r in load.results if r.difference is not None]
-        nothing_was_lost(p, executors)
         spark.stop()
     for line in wrong:
         print(line)
