@@ -53,10 +53,23 @@ class Demo:
         self.compose("down", "--volumes", "--timeout", "5", check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def _command(self, *args: str) -> list[str]:
+        client = ["docker", "compose"] if docker("compose", "version", check=False).returncode == 0 else ["docker-compose"]
+        return [*client, "--file", str(pins.SOURCE / "compose.yaml"), *args]
+
     def compose(self, *args: str, check: bool = True, **options) -> subprocess.CompletedProcess:
         """One call of compose."""
-        client = ["docker", "compose"] if docker("compose", "version", check=False).returncode == 0 else ["docker-compose"]
-        return subprocess.run([*client, "--file", str(pins.SOURCE / "compose.yaml"), *args], check=check, env=os.environ | self.environment, **options)
+        return subprocess.run(self._command(*args), check=check, env=os.environ | self.environment, **options)
+
+    def drive(self) -> tuple[int, str]:
+        """Runs the driver and shows what it says: its exit code, and `N/N equal`."""
+        answer = "no answer"
+        # Without a terminal its output can be read.
+        with subprocess.Popen(self._command("run", "--rm", "-T", "driver"), env=os.environ | self.environment, stdout=subprocess.PIPE, text=True) as driver:
+            for line in driver.stdout:
+                print(line, end="", flush=True)
+                answer = line.strip() if re.fullmatch(r"\d+/\d+ equal\s*", line) else answer
+        return driver.returncode, answer
 
     def prepare(self) -> None:
         """The files that are mounted into the containers."""
@@ -132,16 +145,12 @@ def run(demo: Demo) -> int:
     demo.prepare()
     print(f"== {demo.args.executors} executors of {demo.args.memory} and {demo.args.cpus} CPU, TPC-H at scale {demo.args.scale}", file=sys.stderr, flush=True)
     demo.compose("up", "--detach", "s3", "scheduler", "executor", stdout=sys.stderr)
-    # Without a terminal its output can be read; the answer is its last line.
-    done = demo.compose("run", "--rm", "-T", "driver", check=False, stdout=subprocess.PIPE, text=True)
-    print(done.stdout, end="", flush=True)
-    lines = [line for line in done.stdout.splitlines() if re.fullmatch(r"\d+/\d+ equal", line)]
-    answer = lines[-1] if lines else "no answer"
+    code, answer = demo.drive()
     killed, idle = judge(demo.executors())
-    if done.returncode or killed or idle:
+    if code or killed or idle:
         for service in ("scheduler", "executor"):
             print(demo.logs(service), file=sys.stderr)
-    wrong = [f"{killed} executors killed"] * bool(killed) + [f"idle: {', '.join(idle)}"] * bool(idle) + [f"driver ended with {done.returncode}"] * bool(done.returncode)
+    wrong = [f"{killed} executors killed"] * bool(killed) + [f"idle: {', '.join(idle)}"] * bool(idle) + [f"driver ended with {code}"] * bool(code)
     print("compose-demo: " + ", ".join([*wrong, "mutual TLS", f"{demo.args.executors} executors of {demo.args.memory}", f"oom kills {killed}", answer]), flush=True)
     return 1 if wrong else 0
 
