@@ -56,6 +56,12 @@ run "pod_identity" {
     error_message = "executors write something else than the shuffle prefix"
   }
   assert {
+    condition = one([for s in data.aws_iam_policy_document.executor.statement : [for c in s.condition : [c.test, c.variable, tolist(c.values)]] if s.sid == "ListShuffle"]) == [
+      ["StringLike", "s3:prefix", tolist(["comet/*"])],
+    ]
+    error_message = "executors list more than the shuffle prefix"
+  }
+  assert {
     condition     = length([for s in data.aws_iam_policy_document.executor.statement : s if contains(["ShuffleKey", "DataKeys", "RolesOfBuckets"], s.sid)]) == 0
     error_message = "there are rights that nobody asked for"
   }
@@ -73,6 +79,13 @@ run "irsa" {
     bucket_role_arns  = ["arn:aws:iam::444455556666:role/partner"]
 
     shuffle_kms_key_arn = "arn:aws:kms:eu-central-1:111122223333:key/s"
+  }
+  assert {
+    condition = alltrue([
+      for s in data.aws_iam_policy_document.executor.statement : [for c in s.condition : [c.test, c.variable, tolist(c.values)]] == [["StringLike", "kms:ViaService", tolist(["s3.*.amazonaws.com*"])]]
+      if contains(["ShuffleKey", "DataKeys"], s.sid)
+    ])
+    error_message = "keys are used otherwise than through S3"
   }
   assert {
     condition     = length(aws_iam_openid_connect_provider.this) == 1 && length(aws_eks_pod_identity_association.this) == 0
