@@ -77,12 +77,15 @@ def play(folder: Path, args, report: Report) -> str:
                         return out.wrong
                     report.run("many executors, throttled", throttled)
                 secrets |= place.sts.secrets
-            with site(folder / "short", issuer, 10 if args.quick else 25) as place:
-                table.upload(place.server.client())
-                for name, case in life.CASES.items():
-                    if report.wants(name) and not (args.quick and name in SLOW):
+            for seconds, cases in ((10 if args.quick else 25, life.CASES), (60, life.LONGER)):
+                wanted = {n: c for n, c in cases.items() if report.wants(n) and not (args.quick and n in SLOW)}
+                if not wanted:
+                    continue
+                with site(folder / f"sessions-{seconds}", issuer, seconds) as place:
+                    table.upload(place.server.client())
+                    for name, case in wanted.items():
                         report.run(name, lambda c=case: c(stage, place, table).wrong)
-                secrets |= place.sts.secrets
+                    secrets |= place.sts.secrets
         finally:
             spark.stop()
         secrets |= issuer.secrets | {s3.SECRET, p.ticket_key.split(":")[1]}

@@ -222,15 +222,20 @@ def chained(stage: Stage, site: Site, table: Table) -> Outcome:
     role = f'[buckets.{sts.TABLES}]\nrole_arn = "{sts.PARTNER}"\nsession_name = "{name}-partner"\n'
     file.write_text(role + f'external_id = "{sts.EXTERNAL_ID}"\n')
     environment = site.environment(name, stage.token(name)) | {"CNE_BUCKETS_FILE": str(file)}
-    out, seen = right(stage, site, table, name, environment)
-    signers = {bucket: {r.key for r in seen.requests if r.path.startswith(f"{bucket}/")} for bucket in (sts.TABLES, sts.SHUFFLE)}
-    out.equal("signers", signers, {sts.TABLES: set(site.sts.keys(f"{name}-partner")), sts.SHUFFLE: set(site.sts.keys(name))})
-    out.equal("calls", sorted(c.action for c in seen.calls), ["AssumeRole", "AssumeRoleWithWebIdentity"])
-    file.write_text(role + 'external_id = "of-somebody-else"\n')
-    with stage.executors({name: environment}):
-        text = stage.failure(table)
+    site.sts.refuse = sts.external_id
+    try:
+        out, seen = right(stage, site, table, name, environment)
+        file.write_text(role + 'external_id = "of-somebody-else"\n')
+        with stage.executors({name: environment}):
+            text = stage.failure(table)
+    finally:
+        site.sts.refuse = lambda call: None
     for part in ("CNE-2017", "AccessDenied", sts.PARTNER):
         out.check(part in text, f"{part!r} is missing in {text or 'rows'!r}")
+    own = [c.key for c in seen.calls if c.session == name]
+    signers = {bucket: {r.key for r in seen.requests if r.path.startswith(f"{bucket}/")} for bucket in (sts.TABLES, sts.SHUFFLE)}
+    out.equal("signers", signers, {sts.TABLES: set(site.sts.keys(f"{name}-partner")), sts.SHUFFLE: set(own)})
+    out.equal("calls", sorted(c.action for c in seen.calls), ["AssumeRole", "AssumeRoleWithWebIdentity"])
     return out
 
 
