@@ -144,7 +144,14 @@ class StageGraphSuite extends CometSession {
   }
 
   test("of a bucket nothing but its paths leaves the driver") {
-    val secrets = Seq("access.key", "secret.key", "session.token", "endpoint", "bucket.b.path.style.access", "requester.pays.enabled")
+    val secrets = Seq(
+      "access.key",
+      "secret.key",
+      "session.token",
+      "endpoint",
+      "bucket.b.path.style.access",
+      "requester.pays.enabled"
+    )
       .map("fs.s3a." + _)
     val message = NativeScanCommon.newBuilder()
     secrets.foreach(message.putObjectStoreOptions(_, "XSECRETX"))
