@@ -117,15 +117,16 @@ class Demo:
         return done.stdout
 
 
-def judge(executors: list[dict]) -> tuple[int, list[str]]:
-    """Prints what happened to the executors; how many were killed or restarted, and which did nothing."""
-    killed, idle = 0, []
+def judge(executors: list[dict]) -> tuple[int, int, list[str]]:
+    """Prints what happened to the executors: how many were killed by their memory limit, how many ended or were started again, and which did nothing."""
+    killed, ended, idle = 0, 0, []
     for found in sorted(executors, key=lambda one: one["Name"]):
         name, state = found["Name"].lstrip("/"), found["State"]
         log = docker("logs", found["Id"])
         tasks = (log.stdout + log.stderr).count("task done")
         if not state["Running"] or state["OOMKilled"] or found["RestartCount"]:
-            killed += 1
+            killed += bool(state["OOMKilled"])
+            ended += 1
             print(f"{name}: ended with {state['ExitCode']}, OOMKilled={state['OOMKilled']}, restarts {found['RestartCount']}", flush=True)
             continue
         used = counters.memory(state["Pid"])
@@ -137,7 +138,7 @@ def judge(executors: list[dict]) -> tuple[int, list[str]]:
               f"limit reached {used.reached} times, OOMKilled={state['OOMKilled']}, oom kills {used.killed}", flush=True)
         if not tasks:
             idle.append(name)
-    return killed, idle
+    return killed, ended, idle
 
 
 def run(demo: Demo) -> int:
@@ -146,11 +147,11 @@ def run(demo: Demo) -> int:
     print(f"== {demo.args.executors} executors of {demo.args.memory} and {demo.args.cpus} CPU, TPC-H at scale {demo.args.scale}", file=sys.stderr, flush=True)
     demo.compose("up", "--detach", "s3", "scheduler", "executor", stdout=sys.stderr)
     code, answer = demo.drive()
-    killed, idle = judge(demo.executors())
-    if code or killed or idle:
+    killed, ended, idle = judge(demo.executors())
+    if code or killed or ended or idle:
         for service in ("scheduler", "executor"):
             print(demo.logs(service), file=sys.stderr)
-    wrong = [f"{killed} executors killed"] * bool(killed) + [f"idle: {', '.join(idle)}"] * bool(idle) + [f"driver ended with {code}"] * bool(code)
+    wrong = [f"{killed} killed by their memory limit"] * bool(killed) + [f"{ended} executors ended"] * bool(ended) + [f"idle: {', '.join(idle)}"] * bool(idle) + [f"driver ended with {code}"] * bool(code)
     print("compose-demo: " + ", ".join([*wrong, "mutual TLS", f"{demo.args.executors} executors of {demo.args.memory}", f"oom kills {killed}", answer]), flush=True)
     return 1 if wrong else 0
 
