@@ -12,7 +12,7 @@ def folder():
         yield path
 
 
-@pytest.mark.parametrize("number, case", enumerate(CASES), ids=[case.name for case in CASES])
+@pytest.mark.parametrize("number, case", list(enumerate(CASES)), ids=[case.name for case in CASES])
 def test_scan(spark, folder, number, case):
     verdict, reason = parquet_cases.judge(spark, case, folder / str(number))
     assert parquet_cases.expected(case, verdict), f"{verdict}: {reason}"
