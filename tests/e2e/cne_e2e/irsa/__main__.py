@@ -53,7 +53,8 @@ def play(folder: Path, args, report: Report) -> str:
     """Runs all cases; gives what is to be said of the many executors."""
     said, captures = "", folder / "captures"
     captures.mkdir()
-    table = Table(folder, files=6 if args.quick else 16)
+    # Enough of them that a slowed read of the long scan is held for less time than a credential has left when it is replaced.
+    table = Table(folder, files=16)
     with Issuer(folder) as issuer, Temptation(folder) as temptation, scheduler(storage_url=f"s3://{SHUFFLE}/pool",
                                                                             scheduler_env={"CNE_LOG_LEVEL": "debug"}) as p:
         def environment(name: str) -> dict:
