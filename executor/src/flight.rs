@@ -17,7 +17,7 @@ use cne_storage::{MapOutputId, OutputVersion, ShuffleStore, StoreError};
 use cne_task::codes::{self, Code};
 use cne_task::reports::ResultPartition;
 use cne_task::ticket::{TicketError, TicketKeys};
-use cne_transport::{DEFAULT_TENANT, Peer, Transport};
+use cne_transport::{Peer, Transport, ticket_owner};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use prost::Message;
@@ -192,12 +192,7 @@ impl FlightService for ResultService {
         let mut skip = rows_to_skip(request.metadata())?;
         let peer = Peer::of(&request).map(|peer| peer.address.ip());
         let ticket = self.ticket(&request.into_inner().ticket)?;
-        // Of a scheduler that knew no tenants.
-        let owner = match ticket.tenant.as_str() {
-            "" => DEFAULT_TENANT,
-            owner => owner,
-        };
-        if owner != tenant {
+        if ticket_owner(&ticket.tenant) != tenant {
             let code = codes::TICKET_TENANT;
             let refusal = status(tonic::Code::PermissionDenied, code, code.summary, "");
             return Err(self.refused(peer, refusal));

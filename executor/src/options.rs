@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cne_settings::{ByteSize, ExecutorSettings, ShuffleCompression};
+use cne_settings::{Address, ByteSize, ExecutorSettings, ShuffleCompression};
 use cne_startup::Limits;
 use cne_storage::{Buckets, BucketsError, ClientOptions, Compression};
 use cne_task::ticket::{KeyError, TicketKeys};
@@ -32,9 +32,7 @@ pub struct Options {
     /// Name or address under which the others reach this executor; `None`: the address that the scheduler sees.
     pub host: Option<String>,
     /// The scheduler's address for executors.
-    pub scheduler_host: String,
-    /// Its port.
-    pub scheduler_port: u16,
+    pub scheduler_address: Address,
     /// Audience of the tickets that are served.
     pub pool_name: String,
     /// Keys of the tickets.
@@ -101,14 +99,6 @@ fn advertised(settings: &ExecutorSettings) -> Option<String> {
 }
 
 impl Options {
-    /// The scheduler's host and port, as part of a URL.
-    pub(crate) fn scheduler_address(&self) -> String {
-        match self.scheduler_host.contains(':') {
-            true => format!("[{}]:{}", self.scheduler_host, self.scheduler_port),
-            false => format!("{}:{}", self.scheduler_host, self.scheduler_port),
-        }
-    }
-
     /// Takes the options from the settings.
     ///
     /// # Errors
@@ -133,8 +123,7 @@ impl Options {
             http_host: settings.http_address.host.clone(),
             http_port: settings.http_address.port,
             host: advertised(settings),
-            scheduler_host: settings.scheduler_address.host.clone(),
-            scheduler_port: settings.scheduler_address.port,
+            scheduler_address: settings.scheduler_address.clone(),
             pool_name: settings.pool_name.clone(),
             ticket_keys: TicketKeys::parse(settings.ticket_key.expose())?,
             transport: Transport::open(&settings.security())?,

@@ -133,7 +133,7 @@ pub async fn run(mut options: Options, drain: CancellationToken) -> Result<(), E
     let executor_id = membership.id().to_string();
     let (flight_port, grpc_port) = (flight.local_addr()?.port(), tasks.local_addr()?.port());
     let registration = registration(&options, &executor_id, flight_port, grpc_port);
-    let address = options.scheduler_address();
+    let address = options.scheduler_address.to_string();
     let link = Link::new(
         &transport,
         &address,

@@ -16,9 +16,9 @@ import tempfile
 from pathlib import Path
 
 from cne_e2e import golden, paths, pool, queries, session
+from cne_e2e.certificates import Authority
 
 from . import build, counters, engine, pins
-from .certificates import Authority
 from .engine import docker
 
 MIB = 1 << 20
@@ -78,13 +78,13 @@ class Demo:
         for role in ("scheduler", "executor", "driver"):
             folder = self.folder / role
             folder.mkdir()
-            self._give(role, "ca.crt", members.certificate.read_text())
+            self._give(role, "ca.crt", members.cert.read_text())
             if role == "driver":
-                drivers.issue(folder, "demo", "clientAuth")
+                drivers.issue(folder / "tls", "DNS:demo", "clientAuth")
             else:
                 self._give(role, "ticket-key", key)
-                self._give(role, "drivers.crt", drivers.certificate.read_text())
-                members.issue(folder, SERVER_NAME)
+                self._give(role, "drivers.crt", drivers.cert.read_text())
+                members.issue(folder / "tls", f"DNS:{SERVER_NAME}")
             (folder / "tls.key").chmod(0o644)
         answers, _ = golden.tpch_answers(self.args.scale)
         self._give("driver", "queries.json", json.dumps(queries.tpch()))

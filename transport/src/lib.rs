@@ -31,7 +31,7 @@ pub use material::Issuer;
 pub use peer::{Peer, PeerCertificate};
 pub use refusals::Refusals;
 pub use server::Clients;
-pub use tenants::{DEFAULT_TENANT, Tenant, Tenants};
+pub use tenants::{Tenant, Tenants, ticket_owner};
 pub use transport::{Transport, spawn_watch};
 
 #[cfg(test)]

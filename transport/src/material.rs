@@ -13,9 +13,9 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::version::TLS13;
 use rustls::{CertificateError, ClientConfig, RootCertStore, ServerConfig};
 
-use crate::names::validity;
+use crate::names::{names, validity};
 use crate::server::{Clients, EitherCa};
-use crate::{PeerCertificate, TransportError, names};
+use crate::{PeerCertificate, TransportError};
 
 /// Whose CA has issued a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,7 +210,7 @@ impl Material {
         };
         Some(PeerCertificate {
             issuer,
-            names: names::names(own).names,
+            names: names(own),
         })
     }
 }

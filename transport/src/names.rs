@@ -4,17 +4,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
-/// What is read of a certificate that was verified.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Names {
-    /// DNS names and URIs of the subject; its common names where it has neither.
-    pub(crate) names: Vec<String>,
-}
-
-/// The names of whom a certificate is for. Empty when there is none, or the certificate cannot be read.
-pub(crate) fn names(der: &[u8]) -> Names {
+/// The names of whom a certificate is for: DNS names and URIs of the subject; its common names where it has neither. Empty when there is none,
+/// or the certificate cannot be read.
+pub(crate) fn names(der: &[u8]) -> Vec<String> {
     let Ok((_, certificate)) = X509Certificate::from_der(der) else {
-        return Names::default();
+        return vec![];
     };
     let alternative = certificate.subject_alternative_name().ok().flatten();
     let mut names: Vec<String> = alternative
@@ -31,7 +25,7 @@ pub(crate) fn names(der: &[u8]) -> Names {
             .filter_map(|name| name.as_str().ok().map(str::to_owned))
             .collect();
     }
-    Names { names }
+    names
 }
 
 /// From when to when a certificate is valid.

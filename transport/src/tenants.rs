@@ -12,7 +12,16 @@ use crate::TransportError;
 use crate::reload::Reloaded;
 
 /// Name of the only tenant of a pool without a file of tenants.
-pub const DEFAULT_TENANT: &str = "default";
+pub(crate) const DEFAULT_TENANT: &str = "default";
+
+/// Whose a ticket is, by the tenant that it names: one of a scheduler that knew no tenants names none.
+pub fn ticket_owner(tenant: &str) -> &str {
+    match tenant {
+        "" => DEFAULT_TENANT,
+        owner => owner,
+    }
+}
+
 const LONGEST_NAME: usize = 64;
 
 /// One tenant.

@@ -40,8 +40,10 @@ fn service(store: &ShuffleStore) -> (TaskService, UnboundedReceiver<TaskStatus>)
         http_host: "127.0.0.1".into(),
         http_port: 0,
         host: Some("127.0.0.1".into()),
-        scheduler_host: "127.0.0.1".into(),
-        scheduler_port: 1,
+        scheduler_address: cne_settings::Address {
+            host: "127.0.0.1".into(),
+            port: 1,
+        },
         pool_name: "pool".into(),
         ticket_keys: cne_task::ticket::TicketKeys::parse("k:000102030405060708090a0b0c0d0e0f").unwrap(),
         transport: cne_transport::Transport::plaintext(),

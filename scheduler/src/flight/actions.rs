@@ -7,7 +7,7 @@ use arrow_flight::{
 };
 use bytes::Bytes;
 use cne_task::{codes, ticket::TicketError};
-use cne_transport::{Caller, DEFAULT_TENANT, Tenant};
+use cne_transport::{Caller, Tenant, ticket_owner};
 use prost::Message;
 use serde_json::json;
 
@@ -109,11 +109,7 @@ impl FrontEnd {
             };
             Failure::new(code, e.to_string())
         })?;
-        let owner = match content.tenant.as_str() {
-            "" => DEFAULT_TENANT,
-            owner => owner,
-        };
-        if owner != tenant.name {
+        if ticket_owner(&content.tenant) != tenant.name {
             return Err(unknown_query(&content.query_id));
         }
         let lease = self.options.results_lease;

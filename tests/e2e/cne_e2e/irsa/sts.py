@@ -10,7 +10,6 @@ import json
 import random
 import re
 import ssl
-import subprocess
 import threading
 import time
 from collections import defaultdict
@@ -20,6 +19,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 from .. import s3
+from ..certificates import Authority
 from .oidc import AUDIENCE, SUBJECT
 
 TABLES, SHUFFLE = "tables", "shuffle"
@@ -138,12 +138,11 @@ class Proxy:
     def __post_init__(self):
         self._lock, self._open = threading.Lock(), defaultdict(int)
         # An authority, which is what clients are told, and a server's certificate of it.
-        self.certificate = self.folder / "ca.pem"
-        _openssl(self.folder, "ca", "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign")
-        _openssl(self.folder, "sts", "-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE",
-                 "-CA", self.certificate, "-CAkey", self.folder / "ca.key")
+        authority = Authority(self.folder / "sts-ca", "sts")
+        self.certificate = authority.cert
+        server = authority.issue(self.folder / "sts", "IP:127.0.0.1", "serverAuth")
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._tls.load_cert_chain(self.folder / "sts.pem", self.folder / "sts.key")
+        self._tls.load_cert_chain(server.cert, server.key)
 
     def __enter__(self) -> "Proxy":
         proxy = self
@@ -217,11 +216,6 @@ class Proxy:
     def keys(self, session: str | None = None) -> list[str]:
         """The access keys that were issued, of one session or all."""
         return [c.key for c in self.calls if c.key and session in (None, c.session)]
-
-
-def _openssl(folder: Path, name: str, *more) -> None:
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
-                    f"/CN={name}", "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.pem", *more], check=True, stderr=subprocess.DEVNULL)
 
 
 def _found(text: str, tag: str) -> str:
